@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/table.h"
+#include "engine/transaction.h"
+#include "storage/base/result.h"
+#include "storage/nvm/media.h"
+#include "storage/page/page_allocator.h"
+#include "wal/log.h"
+
+namespace nvmdb::engine {
+
+struct DatabaseOptions {
+  std::uint64_t dram_bytes = 512ULL << 20U;
+  wal::LogOptions log;
+  std::uint32_t recovery_threads = 2;
+  /// Told of recovery's progress: phase ("analysis", "redo", "undo"), done, total (in its own units).
+  std::function<void(const char* phase, std::uint64_t done, std::uint64_t total)> progress;
+};
+
+struct RecoveryReport {
+  bool clean_shutdown = false;
+  std::uint64_t records_applied = 0;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t discarded_blocks = 0;
+  std::uint64_t nanoseconds = 0;
+};
+
+struct DatabaseStatistics {
+  std::uint64_t commits = 0;
+  std::uint64_t aborts = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t dram_bytes = 0;      ///< tuples, record heads, index nodes, buffers
+  std::uint64_t dram_bytes_max = 0;
+  wal::LogStatistics log;
+};
+
+class Session;
+
+/// Tables, transactions, epochs, recovery: the entry of the engine. Knows no weather.
+/// Threads: any number; each works through its own Session.
+class Database {
+ public:
+  /// Opens the database on `media` and recovers it: analysis, redo, undo. Idempotent.
+  /// Errors: Corruption (names region and offset), InvalidArgument (a logged table is not in `tables`), IoError.
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(storage::PoolMedia& media, std::vector<TableSpec> tables,
+                                                              const DatabaseOptions& options);
+  /// Waits for what was committed to be durable, then marks the pool cleanly closed.
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// A session for the calling thread, taken from a pool of them. Errors: Overloaded (too many at once).
+  [[nodiscard]] Result<Session> session();
+
+  /// Runs `body` in a transaction and commits, again while that gives Conflict (bounded, with back-off). `body` may
+  /// run several times. Does not wait for durability.
+  [[nodiscard]] Result<CommitReceipt> run(const std::function<Status(Transaction&)>& body);
+  /// run(), then wait_durable().
+  [[nodiscard]] Status run_durable(const std::function<Status(Transaction&)>& body);
+
+  /// Returns when the commit is durable: only then may anybody be told of it.
+  [[nodiscard]] Status wait_durable(const CommitReceipt& receipt);
+
+  /// Calls `free` once no thread that was in an epoch pin when retire() was called is still in it.
+  void retire(std::function<void()> free);
+  /// Runs what became due of retire(); called in the background too.
+  void reclaim();
+
+  [[nodiscard]] storage::PageAllocator& pages();
+  [[nodiscard]] storage::PoolMedia& media();
+  [[nodiscard]] const RecoveryReport& recovery() const;
+  [[nodiscard]] DatabaseStatistics statistics() const;
+
+  struct State;
+
+ private:
+  friend class Session;
+  explicit Database(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// A thread's place in the database: epoch slot, log appender, arenas. Returned to the pool when destroyed.
+/// Threads: one at a time.
+class Session {
+ public:
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) = delete;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  [[nodiscard]] Transaction begin();
+
+  /// What any reader of the database saw stays allocated while the Pin lives, also without a transaction.
+  class Pin {
+   public:
+    Pin(Pin&& other) noexcept : session_(other.session_) { other.session_ = nullptr; }
+    Pin& operator=(Pin&&) = delete;
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+    ~Pin();
+
+   private:
+    friend class Session;
+    explicit Pin(Session* session) : session_(session) {}
+    Session* session_;
+  };
+  /// May be taken while no transaction of this session is open; transactions inside it are covered by it.
+  [[nodiscard]] Pin pin();
+
+  struct State;
+
+ private:
+  friend class Database;
+  friend class Transaction;
+  Session(Database::State* database, State* state) : database_(database), state_(state) {}
+  Database::State* database_;
+  State* state_;
+};
+
+}  // namespace nvmdb::engine

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/catalogue.h"
+#include "engine/database.h"
+#include "storage/base/result.h"
+
+namespace nvmdb::engine {
+
+/// One parameter at one level and member of a run: what a time series reads.
+struct ColumnKey {
+  RunId run = 0;
+  std::uint32_t member = 0;
+  ParameterId parameter = 0;
+  LevelTypeId level_type = 0;
+  double level = 0;
+  double bottom = 0;
+  bool operator==(const ColumnKey&) const = default;
+};
+
+/// A stored field with its bytes in reach.
+struct FieldRef {
+  Field field;
+  ByteSpan extent;  ///< valid while the ReadView lives
+  [[nodiscard]] met::Decoder decoder() const { return {field.encoding, field.points, extent}; }
+};
+
+/// The fields of a column, by step. Immutable; shared by readers.
+struct FieldColumn {
+  ColumnKey key;
+  std::uint64_t run_version = 0;
+  std::vector<FieldRef> fields;
+};
+
+class FieldStore;
+class RunWriter;
+
+/// Keeps what a reader was given allocated. Cheap to take; hold it until the last byte is sent.
+/// Threads: one at a time.
+class ReadView {
+ public:
+  ReadView(ReadView&&) noexcept = default;
+
+ private:
+  friend class FieldStore;
+  ReadView(Session session);
+  std::unique_ptr<Session> session_;
+  Session::Pin pin_;
+};
+
+/// What a writer says of a run when it opens it.
+struct RunDescription {
+  RunKey key;
+  met::ReferenceSignificance significance = met::ReferenceSignificance::StartOfForecast;
+  std::string format;            ///< "grib" or "wrf"
+  std::string attributes = "{}";
+};
+
+/// What a writer says of a field before its bytes.
+struct FieldHeader {
+  std::uint32_t member = 0;
+  met::Parameter parameter;
+  met::Level level;
+  met::Step step;
+  GridId grid = 0;
+  met::Encoding encoding;
+  std::uint64_t points = 0;
+};
+
+struct FieldStatistics {
+  double minimum = 0;
+  double maximum = 0;
+  double mean = 0;
+  std::uint64_t missing_count = 0;
+};
+
+/// Answer to a committed step: durable and visible.
+struct StepAck {
+  RunId run = 0;
+  std::int64_t end_seconds = 0;
+  std::uint32_t fields_stored = 0;     ///< new or replaced
+  std::uint32_t fields_unchanged = 0;  ///< already there with the same bytes
+  std::uint64_t bytes_stored = 0;
+};
+
+/// Fields in NVM and their rows.
+/// Threads: any number.
+class FieldStore {
+ public:
+  FieldStore(Database& database, Catalogue& catalogue);
+  ~FieldStore();
+
+  /// Finishes what a crash interrupted: frees pages that no visible field uses, goes on with half-done drops.
+  /// Call once after Database::open, before any other use.
+  [[nodiscard]] Status recover();
+
+  /// Opens a run for writing; creates it when it is new (visible with its first step).
+  /// Errors: Conflict (the run is being dropped), Overloaded.
+  [[nodiscard]] Result<std::unique_ptr<RunWriter>> write(const RunDescription& run);
+
+  [[nodiscard]] Result<ReadView> view();
+  /// The column at its newest committed state. Errors: NotFound.
+  [[nodiscard]] Result<std::shared_ptr<const FieldColumn>> column(const ReadView& view, const ColumnKey& key);
+  /// Checks the CRC of a field. Errors: Corruption (names the field, region, offset).
+  [[nodiscard]] Status verify(const ReadView& view, const FieldRef& field) const;
+
+  /// Takes a run out of sight at once, then frees its rows and pages. Errors: NotFound.
+  [[nodiscard]] Status drop(RunId run);
+
+  [[nodiscard]] Catalogue& catalogue() { return catalogue_; }
+  [[nodiscard]] Database& database() { return database_; }
+
+ private:
+  friend class RunWriter;
+  struct State;
+  Database& database_;
+  Catalogue& catalogue_;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes fields of one run: the bulk path. Bytes go once to NVM by non-temporal stores into pages of the run; a
+/// small transaction makes a step visible. What was put and not committed is freed when the writer is destroyed.
+/// Threads: one at a time; several writers of one run may work side by side.
+class RunWriter {
+ public:
+  ~RunWriter();
+  RunWriter(const RunWriter&) = delete;
+  RunWriter& operator=(const RunWriter&) = delete;
+
+  [[nodiscard]] RunId run() const;
+  /// Registers a grid (again: same number). Durable with the next step. Errors: InvalidArgument, OutOfSpace.
+  [[nodiscard]] Result<GridId> grid(const met::Grid& grid);
+
+  /// Starts a field: extent bytes follow by write(). A second field with the same key in one step replaces the first.
+  /// Errors: InvalidArgument (header does not fit the grid), OutOfSpace.
+  [[nodiscard]] Status begin_field(const FieldHeader& header);
+  /// Bytes [at, at + bytes.size()) of the extent. Every byte must be written once, pieces in any order.
+  [[nodiscard]] Status write(std::uint64_t at, ByteSpan bytes);
+  /// Errors: InvalidArgument (bytes are missing).
+  [[nodiscard]] Status end_field(const FieldStatistics& statistics);
+  /// Forgets the field begun.
+  void cancel_field();
+
+  /// Ends of the steps that hold fields not yet committed, ascending.
+  [[nodiscard]] std::vector<std::int64_t> pending_steps() const;
+  /// Makes the fields put for this step durable and visible, all at once. Errors: OutOfSpace, Overloaded, IoError.
+  [[nodiscard]] Result<StepAck> commit_step(std::int64_t end_seconds);
+  /// Marks the run complete (an event; more steps may still come).
+  [[nodiscard]] Status mark_complete();
+
+  struct State;
+
+ private:
+  friend class FieldStore;
+  explicit RunWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nvmdb::engine

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "engine/table.h"
+#include "index/key.h"
+#include "storage/base/bytes.h"
+#include "storage/base/result.h"
+#include "wal/epoch.h"
+
+namespace nvmdb::engine {
+
+class Session;
+
+/// What a commit gives back: wait for `epoch` to become durable before telling anyone.
+struct CommitReceipt {
+  wal::Tid tid;
+  wal::Epoch epoch;
+};
+
+/// A serializable transaction: optimistic, of the Silo family (read set, node set, write locks in a global order at
+/// commit). Aborts when destroyed without commit(). Sees its own writes.
+/// Threads: one. Scope: must end before its Session does; one at a time per Session.
+/// Errors of commit(): Conflict (validation failed: run it again), OutOfSpace, Overloaded, IoError. Any method may
+///         return Conflict early when it meets a record that another transaction holds.
+class Transaction {
+ public:
+  Transaction(Transaction&&) noexcept;
+  Transaction& operator=(Transaction&&) = delete;
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+
+  /// The row; the bytes are the transaction's own copy, valid until it ends. Errors: NotFound.
+  [[nodiscard]] Result<ByteSpan> read(TableId table, const index::Key& key);
+  /// Errors: Conflict (the key exists: message says "exists").
+  [[nodiscard]] Status insert(TableId table, const index::Key& key, ByteSpan row);
+  /// Inserts or replaces.
+  [[nodiscard]] Status put(TableId table, const index::Key& key, ByteSpan row);
+  /// Errors: NotFound.
+  [[nodiscard]] Status erase(TableId table, const index::Key& key);
+  /// Visits rows with low <= key <= high in key order (`reverse`: from high to low) until `visit` returns false.
+  /// Protected against phantoms up to where it stopped. `visit` must not use the transaction.
+  [[nodiscard]] Status scan(TableId table, const index::Key& low, const index::Key& high,
+                            const std::function<bool(const index::Key&, ByteSpan)>& visit, bool reverse = false);
+
+  /// Makes all writes visible at once, or none. Visible is not durable: see Database::wait_durable().
+  [[nodiscard]] Result<CommitReceipt> commit();
+  void abort();
+
+  struct State;
+
+ private:
+  friend class Session;
+  explicit Transaction(State* state) : state_(state) {}
+  State* state_;
+};
+
+}  // namespace nvmdb::engine

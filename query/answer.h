@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/catalogue.h"
+#include "query/request.h"
+
+namespace nvmdb::query {
+
+/// Where an answer comes from.
+struct Provenance {
+  engine::Run run;
+  std::uint32_t member = 0;
+  met::Parameter parameter;
+  std::string level_type;
+  double level = 0;
+  double bottom = 0;
+  std::string units;             ///< of the values: converted, or as stored
+  std::string grid_summary;
+  Interpolation interpolation = Interpolation::Nearest;
+};
+
+/// One point of a series: what was asked and which grid point answers (the nearest one, also for bilinear).
+struct LocatedPoint {
+  Point asked;
+  Point grid;                    ///< position of the grid point, longitude -180..180
+  std::uint64_t index = 0;       ///< of the grid point in the field
+  double distance_m = 0;
+};
+
+/// Values by point, then step; missing is NaN.
+struct SeriesAnswer {
+  Provenance provenance;
+  std::vector<met::Step> steps;
+  std::vector<LocatedPoint> points;
+  std::vector<float> values;     ///< [points.size(), steps.size()]
+};
+
+/// A window of a field, row by row in the grid's own order; missing is NaN. Longitudes -180..180.
+/// Regular grids give one latitude per row and one longitude per column; all others one of each per value.
+struct SlabAnswer {
+  Provenance provenance;
+  met::Step step;
+  std::uint64_t rows = 0;        ///< of reduced grids and point lists: 1
+  std::uint64_t columns = 0;
+  bool rectilinear = false;
+  std::vector<double> latitudes;   ///< [rows] or [rows * columns]
+  std::vector<double> longitudes;  ///< [columns] or [rows * columns]
+  std::vector<float> values;       ///< [rows * columns]
+};
+
+}  // namespace nvmdb::query

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/field_store.h"
+#include "query/answer.h"
+#include "query/request.h"
+#include "storage/base/result.h"
+
+namespace nvmdb::query {
+
+/// Bounds of one request.
+struct QueryLimits {
+  std::uint64_t values_max = 256ULL << 20U;
+  std::uint64_t points_max = 100'000;
+};
+
+/// Answers questions from the field store. The server and the embedded client use this same class.
+/// Errors: NotFound (no run, parameter, level or step like that: the message lists what there is), InvalidArgument
+///         (ambiguous selection, a point outside the grid: named with the grid's bounds; grid without positions;
+///         units that do not convert), OutOfSpace (over a limit), Corruption.
+/// Threads: any number.
+class QueryEngine {
+ public:
+  QueryEngine(engine::FieldStore& store, const QueryLimits& limits);
+  ~QueryEngine();
+  QueryEngine(const QueryEngine&) = delete;
+  QueryEngine& operator=(const QueryEngine&) = delete;
+
+  [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request);
+  [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nvmdb::query

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/met/step.h"
+#include "engine/met/time.h"
+
+namespace nvmdb::query {
+
+/// Which fields are asked for. What is left open is the default: the newest run that has what is asked.
+struct Selection {
+  std::string model;                              ///< empty: any
+  std::string domain;                             ///< empty: any
+  std::optional<met::UnixSeconds> run;            ///< empty: latest
+  std::string version;                            ///< empty: any
+  std::optional<std::uint32_t> member;            ///< empty: 0 when it exists, else the lowest
+  std::string parameter;
+  std::string level_type;                         ///< empty: any, an error when several fit
+  std::optional<double> level;                    ///< empty: the only one, an error when several fit
+  std::optional<double> level_bottom;             ///< of a layer; empty: any
+  std::optional<met::StepSelector> step;          ///< empty: all (series), the first (slab)
+  std::optional<met::UnixSeconds> valid_time;     ///< instead of step
+};
+
+enum class Interpolation : std::uint8_t { Nearest, Bilinear };
+
+struct Point {
+  double latitude = 0;
+  double longitude = 0;
+};
+
+/// West > east crosses the date line. Longitudes -180..360.
+struct Box {
+  double west = 0;
+  double south = 0;
+  double east = 0;
+  double north = 0;
+};
+
+struct SeriesRequest {
+  Selection selection;
+  std::vector<Point> points;
+  Interpolation interpolation = Interpolation::Nearest;
+  std::string units;  ///< udunits name; empty: as stored
+};
+
+struct SlabRequest {
+  Selection selection;
+  std::optional<Box> box;  ///< empty: the whole grid
+  bool clip = false;       ///< points of the window outside the box become missing
+  std::string units;
+};
+
+}  // namespace nvmdb::query

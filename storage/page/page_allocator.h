@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "storage/base/mutex.h"
+#include "storage/base/result.h"
+#include "storage/nvm/media.h"
+#include "storage/page/page.h"
+
+namespace nvmdb::storage {
+
+/// Hands out NVM pages and keeps the page directory in the root words.
+/// The directory entry of a page is durable before allocate() returns it and before release() lets it be reused.
+/// Threads: any number.
+class PageAllocator {
+ public:
+  /// Reads the directory. Errors: Corruption (unknown page kind; the message names the page).
+  [[nodiscard]] static Result<std::unique_ptr<PageAllocator>> open(PoolMedia& media);
+
+  /// `count` neighbouring free pages of one region, first fit.
+  /// Errors: OutOfSpace (wanted, largest free run, total free), InvalidArgument (count 0).
+  [[nodiscard]] Result<PageRange> allocate(std::uint32_t count, PageKind kind, std::uint32_t owner);
+  /// As many neighbouring pages as there are, at least `least` and at most `most`.
+  [[nodiscard]] Result<PageRange> allocate_up_to(std::uint32_t least, std::uint32_t most, PageKind kind,
+                                                 std::uint32_t owner);
+  /// Gives pages back. The caller knows that no reader is left.
+  [[nodiscard]] Status release(PageRange pages);
+
+  /// All pages that are not free, in order of region and index.
+  void for_each(const std::function<void(PageId, PageEntry)>& visit) const;
+
+  [[nodiscard]] std::uint64_t total_pages() const;
+  [[nodiscard]] std::uint64_t free_pages() const;
+  [[nodiscard]] std::uint64_t pages_of(PageKind kind) const;
+
+ private:
+  explicit PageAllocator(PoolMedia& media) : media_(media) {}
+  [[nodiscard]] Status set_entries(PageRange pages, PageEntry entry) NVMDB_REQUIRES(mutex_);
+
+  PoolMedia& media_;
+  mutable Mutex mutex_;
+  std::vector<std::vector<PageEntry>> entries_ NVMDB_GUARDED_BY(mutex_);  ///< by region, then page index
+  std::vector<std::uint64_t> region_first_word_;
+  std::array<std::uint64_t, 5> counts_ NVMDB_GUARDED_BY(mutex_){};
+};
+
+}  // namespace nvmdb::storage

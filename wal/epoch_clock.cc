@@ -1,0 +1,1 @@
+#include "wal/epoch_clock.h"

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "storage/base/result.h"
+#include "storage/nvm/media.h"
+#include "storage/page/page_allocator.h"
+#include "wal/epoch.h"
+#include "wal/epoch_clock.h"
+
+namespace nvmdb::wal {
+
+struct LogOptions {
+  std::uint32_t streams = 2;                   ///< log writers and NVM streams (1 to 64)
+  std::uint64_t log_bytes_max = 256ULL << 20U; ///< NVM that all segments together may take
+  std::uint64_t block_bytes_max = 64ULL << 10U;
+  std::uint64_t ring_bytes = 1ULL << 20U;      ///< DRAM of one appender's buffer
+  std::uint64_t epoch_interval_us = 1000;      ///< an epoch with records is closed at the latest after this time
+  bool writer_threads = true;                  ///< false: everything runs in the calling threads (deterministic tests)
+};
+
+struct LogStatistics {
+  std::uint64_t records = 0;
+  std::uint64_t payload_bytes = 0;   ///< of records
+  std::uint64_t media_bytes = 0;     ///< written to NVM, with headers and padding
+  std::uint64_t blocks = 0;
+  std::uint64_t fences = 0;
+  std::uint64_t epochs_closed = 0;
+  std::uint64_t segments = 0;        ///< in use now
+  std::uint64_t log_bytes = 0;       ///< NVM in use now
+  std::uint64_t log_bytes_max = 0;
+};
+
+/// The write-ahead log: per-thread DRAM rings -> one staging buffer per stream -> N log writers -> N NVM streams.
+///
+/// Group commit: a record appended in a commit section of epoch e is durable when durable_epoch() >= e. wait_durable()
+/// makes a lone caller the leader who closes the epoch and writes all streams itself, without waiting for company;
+/// callers that come while a leader works are taken by the next one. Large groups are handed to the writer threads.
+/// Threads: any number; one Appender per thread.
+class Log {
+ public:
+  /// Per-thread handle. Bound to one stream for its life.
+  class Appender;
+
+  /// Starts a log after recovery; `first_epoch` is above every epoch ever used in the pool.
+  /// Segments found by LogReader stay (they hold the only copy until a checkpoint frees them) and count as used.
+  [[nodiscard]] static Result<std::unique_ptr<Log>> start(storage::PoolMedia& media, storage::PageAllocator& pages,
+                                                          EpochClock& clock, const LogOptions& options);
+  virtual ~Log() = default;
+
+  /// Errors: Overloaded (too many threads).
+  [[nodiscard]] virtual Result<std::unique_ptr<Appender>> new_appender() = 0;
+
+  [[nodiscard]] virtual Epoch durable_epoch() const = 0;
+  /// Returns when every record of an epoch <= `epoch` is durable. Must not be called inside a commit section.
+  /// Errors: IoError, OutOfSpace: nothing of `epoch` is acknowledged, and the log takes no more records (sticky).
+  [[nodiscard]] virtual Status wait_durable(Epoch epoch) = 0;
+
+  [[nodiscard]] virtual LogStatistics statistics() const = 0;
+};
+
+class Log::Appender {
+ public:
+  virtual ~Appender() = default;
+  /// Makes room for one record of `payload_bytes`, in the ring and in the log space. May wait for the writers
+  /// (back-pressure). Call before taking any lock.
+  /// Errors: OutOfSpace (log full: budget and use are named), InvalidArgument (longer than a ring), IoError (sticky).
+  [[nodiscard]] virtual Status reserve(std::size_t payload_bytes) = 0;
+  /// Space for the payload just reserved; the caller fills all of it inside its commit section, then calls publish().
+  [[nodiscard]] virtual std::byte* payload() = 0;
+  /// Hands the filled record over. `tid`'s epoch is that of the commit section the caller is in. Cannot fail.
+  virtual void publish(Tid tid) = 0;
+  /// Gives the reservation back (the transaction aborted).
+  virtual void cancel() = 0;
+};
+
+/// One record found in the log.
+struct LogRecord {
+  Tid tid;
+  ByteSpan payload;
+};
+
+/// Reads the log of a pool that was not closed cleanly, or cleanly: same way.
+class LogReader {
+ public:
+  struct Horizon {
+    Epoch durable;            ///< last epoch of which all records, and those of all earlier epochs, are there
+    Epoch highest_seen;       ///< highest epoch in any valid block; a new log starts above it
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t discarded_blocks = 0;  ///< valid blocks past the horizon
+  };
+
+  /// Analysis: reads all segments, checks every block, finds the durable horizon.
+  /// Errors: Corruption (a damaged block with valid later blocks behind it in the same stream and below the horizon:
+  ///         region and offset are named; a torn tail is no error).
+  [[nodiscard]] static Result<std::unique_ptr<LogReader>> open(storage::PoolMedia& media,
+                                                               const storage::PageAllocator& pages);
+  virtual ~LogReader() = default;
+
+  [[nodiscard]] virtual const Horizon& horizon() const = 0;
+  [[nodiscard]] virtual std::uint32_t stream_count() const = 0;
+  /// Visits each record of one stream with epoch <= horizon().durable, in stream order. Streams may be read in
+  /// parallel. `visit` returns a failed Status to stop.
+  [[nodiscard]] virtual Status for_each(std::uint32_t stream,
+                                        const std::function<Status(const LogRecord&)>& visit) const = 0;
+};
+
+}  // namespace nvmdb::wal
