@@ -11,7 +11,7 @@ target_compile_options(nvmdb_warnings INTERFACE
 add_library(nvmdb_flags INTERFACE)
 target_include_directories(nvmdb_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(nvmdb_flags INTERFACE
-  -march=x86-64-v3 -fno-omit-frame-pointer -fstack-protector-strong -fcf-protection)
+  -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -fstack-protector-strong -fcf-protection)
 target_compile_definitions(nvmdb_flags INTERFACE
   $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
 target_link_options(nvmdb_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
