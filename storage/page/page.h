@@ -39,6 +39,7 @@ enum class PageKind : std::uint8_t {
   Overflow = 3,    ///< not durable; free after a restart
   Field = 4,       ///< owner: run
 };
+inline constexpr std::uint8_t kPageKindCount = 5;
 
 /// One word of the page directory. Zero is a free page.
 struct PageEntry {

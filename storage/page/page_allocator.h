@@ -24,10 +24,12 @@ class PageAllocator {
   /// `count` neighbouring free pages of one region, first fit.
   /// Errors: OutOfSpace (wanted, largest free run, total free), InvalidArgument (count 0).
   [[nodiscard]] Result<PageRange> allocate(std::uint32_t count, PageKind kind, std::uint32_t owner);
-  /// As many neighbouring pages as there are, at least `least` and at most `most`.
+  /// As many neighbouring pages as there are, at least `least` and at most `most`: the first run that holds `most`,
+  /// else the longest run.
+  /// Errors: as allocate().
   [[nodiscard]] Result<PageRange> allocate_up_to(std::uint32_t least, std::uint32_t most, PageKind kind,
                                                  std::uint32_t owner);
-  /// Gives pages back. The caller knows that no reader is left.
+  /// Gives pages back. The caller knows that no reader is left. Releasing a free page stops the process.
   [[nodiscard]] Status release(PageRange pages);
 
   /// All pages that are not free, in order of region and index.
@@ -39,11 +41,13 @@ class PageAllocator {
 
  private:
   explicit PageAllocator(PoolMedia& media) : media_(media) {}
+  [[nodiscard]] Result<PageRange> take(PageRange pages, PageEntry entry) NVMDB_REQUIRES(mutex_);
   [[nodiscard]] Status set_entries(PageRange pages, PageEntry entry) NVMDB_REQUIRES(mutex_);
 
   PoolMedia& media_;
   mutable Mutex mutex_;
   std::vector<std::vector<PageEntry>> entries_ NVMDB_GUARDED_BY(mutex_);  ///< by region, then page index
+  std::vector<std::uint32_t> first_free_ NVMDB_GUARDED_BY(mutex_);  ///< by region: no page below it is free
   std::vector<std::uint64_t> region_first_word_;
   std::array<std::uint64_t, 5> counts_ NVMDB_GUARDED_BY(mutex_){};
 };

@@ -1,0 +1,178 @@
+#include "storage/page/page_allocator.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "storage/base/check.h"
+#include "storage/base/narrow.h"
+#include "storage/nvm/root_words.h"
+
+namespace nvmdb::storage {
+namespace {
+
+std::string page_name(PageId page) {
+  return "region " + std::to_string(page.region) + " page " + std::to_string(page.index);
+}
+
+/// A run of free pages of one region, from `from` on.
+struct FreeRun {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// The first run of free pages at or behind `from`, cut off at `most` pages. Count 0: there is none.
+FreeRun next_free_run(const std::vector<PageEntry>& entries, std::uint32_t from, std::uint32_t most) {
+  const auto size = narrow<std::uint32_t>(entries.size());
+  std::uint32_t first = from;
+  while (first < size && entries[first].kind != PageKind::Free) ++first;
+  std::uint32_t end = first;
+  while (end < size && end - first < most && entries[end].kind == PageKind::Free) ++end;
+  return {first, end - first};
+}
+
+std::size_t kind_index(PageKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PageAllocator>> PageAllocator::open(PoolMedia& media) {
+  std::unique_ptr<PageAllocator> allocator(new PageAllocator(media));
+  const MutexLock lock(allocator->mutex_);
+  Door& root = media.root_words();
+  std::uint64_t word = kPageDirectoryWord;
+  for (std::uint32_t region = 0; region < media.region_count(); ++region) {
+    const std::uint64_t pages = media.region(region).size() / kPageBytes;
+    if (pages > root.size() / 8 || word + pages > root.size() / 8) {
+      return Status::corruption("page directory: root has " + std::to_string(root.size() / 8) +
+                                " words, region " + std::to_string(region) + " needs words up to " +
+                                std::to_string(word + pages));
+    }
+    allocator->region_first_word_.push_back(word);
+    auto& entries = allocator->entries_.emplace_back();
+    entries.reserve(pages);
+    for (std::uint32_t index = 0; index < pages; ++index, ++word) {
+      const std::uint64_t raw = root.load8(word * 8);
+      const PageEntry entry = PageEntry::decode(raw);
+      const bool known = kind_index(entry.kind) < kPageKindCount && entry.encode() == raw;
+      if (!known || (entry.kind == PageKind::Free && raw != 0)) {
+        return Status::corruption("page directory: " + page_name({region, index}) + ": unknown entry " +
+                                  std::to_string(raw) + " (kind " + std::to_string(raw >> 56U) + ")");
+      }
+      entries.push_back(entry);
+      ++allocator->counts_[kind_index(entry.kind)];
+    }
+    allocator->first_free_.push_back(0);
+  }
+  return allocator;
+}
+
+Result<PageRange> PageAllocator::allocate(std::uint32_t count, PageKind kind, std::uint32_t owner) {
+  return allocate_up_to(count, count, kind, owner);
+}
+
+Result<PageRange> PageAllocator::allocate_up_to(std::uint32_t least, std::uint32_t most, PageKind kind,
+                                                std::uint32_t owner) {
+  if (least == 0 || most < least) {
+    return Status::invalid_argument("page allocation: " + std::to_string(least) + " to " +
+                                    std::to_string(most) + " pages asked for");
+  }
+  NVMDB_CHECK(kind != PageKind::Free && kind_index(kind) < kPageKindCount, "a page needs a kind");
+  const MutexLock lock(mutex_);
+  PageRange longest;
+  for (std::uint32_t region = 0; region < entries_.size(); ++region) {
+    const auto& entries = entries_[region];
+    std::uint32_t at = first_free_[region];
+    for (FreeRun run = next_free_run(entries, at, most); run.count > 0;
+         run = next_free_run(entries, at, most)) {
+      if (at == first_free_[region]) first_free_[region] = run.first;
+      if (run.count == most) return take({{region, run.first}, most}, {kind, owner});
+      if (run.count > longest.count) longest = {{region, run.first}, run.count};
+      at = run.first + run.count;
+    }
+  }
+  if (longest.count >= least) return take(longest, {kind, owner});
+  return Status::out_of_space(
+      "pool: " + std::to_string(least) + " neighbouring pages of 2 MiB wanted, longest free run " +
+      std::to_string(longest.count) + ", free in all " + std::to_string(counts_[kind_index(PageKind::Free)]));
+}
+
+Result<PageRange> PageAllocator::take(PageRange pages, PageEntry entry) {
+  auto& entries = entries_[pages.first.region];
+  // Taken in memory first: should the fence fail, nobody knows what the media holds, so nobody gets the
+  // pages.
+  std::fill_n(entries.begin() + pages.first.index, pages.count, entry);
+  counts_[kind_index(PageKind::Free)] -= pages.count;
+  counts_[kind_index(entry.kind)] += pages.count;
+  std::uint32_t& first_free = first_free_[pages.first.region];
+  if (first_free == pages.first.index) first_free += pages.count;
+  NVMDB_TRY(set_entries(pages, entry));
+  return pages;
+}
+
+Status PageAllocator::release(PageRange pages) {
+  const MutexLock lock(mutex_);
+  NVMDB_CHECK(pages.first.region < entries_.size(), "release of a page of an unknown region");
+  auto& entries = entries_[pages.first.region];
+  NVMDB_CHECK(pages.first.index <= entries.size() && pages.count <= entries.size() - pages.first.index,
+              "release of pages outside the region");
+  for (std::uint32_t i = 0; i < pages.count; ++i) {
+    NVMDB_CHECK(entries[pages.first.index + i].kind != PageKind::Free,
+                "release of a free page: " + page_name({pages.first.region, pages.first.index + i}));
+  }
+  NVMDB_TRY(set_entries(pages, {}));
+  for (std::uint32_t i = 0; i < pages.count; ++i) {
+    PageEntry& entry = entries[pages.first.index + i];
+    --counts_[kind_index(entry.kind)];
+    entry = {};
+  }
+  counts_[kind_index(PageKind::Free)] += pages.count;
+  std::uint32_t& first_free = first_free_[pages.first.region];
+  first_free = std::min(first_free, pages.first.index);
+  return Status::ok();
+}
+
+Status PageAllocator::set_entries(PageRange pages, PageEntry entry) {
+  if (pages.count == 0) return Status::ok();
+  Door& root = media_.root_words();
+  const std::uint64_t first = (region_first_word_[pages.first.region] + pages.first.index) * 8;
+  const std::uint64_t bytes = std::uint64_t{pages.count} * 8;
+  for (std::uint64_t at = first; at < first + bytes; at += 8) root.store8(at, entry.encode());
+  root.flush(first, bytes);
+  return root.fence();
+}
+
+void PageAllocator::for_each(const std::function<void(PageId, PageEntry)>& visit) const {
+  // Copied first, so that `visit` may allocate and release.
+  std::vector<std::pair<PageId, PageEntry>> used;
+  {
+    const MutexLock lock(mutex_);
+    for (std::uint32_t region = 0; region < entries_.size(); ++region) {
+      for (std::uint32_t index = 0; index < entries_[region].size(); ++index) {
+        const PageEntry entry = entries_[region][index];
+        if (entry.kind != PageKind::Free) used.push_back({{region, index}, entry});
+      }
+    }
+  }
+  for (const auto& [page, entry] : used) visit(page, entry);
+}
+
+std::uint64_t PageAllocator::total_pages() const {
+  std::uint64_t total = 0;
+  const MutexLock lock(mutex_);
+  for (const std::uint64_t count : counts_) total += count;
+  return total;
+}
+
+std::uint64_t PageAllocator::free_pages() const {
+  return pages_of(PageKind::Free);
+}
+
+std::uint64_t PageAllocator::pages_of(PageKind kind) const {
+  NVMDB_CHECK(kind_index(kind) < kPageKindCount, "unknown page kind");
+  const MutexLock lock(mutex_);
+  return counts_[kind_index(kind)];
+}
+
+}  // namespace nvmdb::storage
