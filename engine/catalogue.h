@@ -1,10 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -122,7 +122,8 @@ class Catalogue {
  public:
   /// Tables of the catalogue and of the field store.
   [[nodiscard]] static std::vector<TableSpec> tables();
-  explicit Catalogue(Database& database) : database_(database) {}
+  /// Errors are found by the first call that reads. Use one Catalogue per Database.
+  explicit Catalogue(Database& database);
 
   /// Runs that can be seen, newest reference time first, then by model and domain.
   [[nodiscard]] Result<std::vector<Run>> runs() const;
@@ -151,6 +152,8 @@ class Catalogue {
   [[nodiscard]] Result<std::uint64_t> last_event() const;
   /// Waits until an event above `after` exists or `timeout_ms` passed; true when one does.
   [[nodiscard]] bool wait_for_event(std::uint64_t after, std::uint64_t timeout_ms) const;
+  /// Grows with every durable change of what can be seen: what was looked up is still true while it stays the same.
+  [[nodiscard]] std::uint64_t change_count() const { return announced_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Database& database() const { return database_; }
 
@@ -165,6 +168,8 @@ class Catalogue {
   mutable std::unordered_map<LevelTypeId, std::string> level_type_cache_;
   mutable std::unordered_map<GridId, std::shared_ptr<const met::Grid>> grid_cache_;
   std::atomic<std::uint64_t> announced_{0};
+  mutable std::mutex event_mutex_;
+  mutable std::condition_variable event_arrived_;
 };
 
 }  // namespace nvmdb::engine

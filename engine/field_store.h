@@ -41,6 +41,7 @@ struct FieldColumn {
 
 class FieldStore;
 class RunWriter;
+struct RunShared;
 
 /// Keeps what a reader was given allocated. Cheap to take; hold it until the last byte is sent.
 /// Threads: one at a time.
@@ -111,7 +112,8 @@ class FieldStore {
   /// Checks the CRC of a field. Errors: Corruption (names the field, region, offset).
   [[nodiscard]] Status verify(const ReadView& view, const FieldRef& field) const;
 
-  /// Takes a run out of sight at once, then frees its rows and pages. Errors: NotFound.
+  /// Takes a run out of sight at once, then frees its rows and pages.
+  /// Errors: NotFound, Conflict (it is being written).
   [[nodiscard]] Status drop(RunId run);
 
   [[nodiscard]] Catalogue& catalogue() { return catalogue_; }
@@ -127,7 +129,8 @@ class FieldStore {
 
 /// Writes fields of one run: the bulk path. Bytes go once to NVM by non-temporal stores into pages of the run; a
 /// small transaction makes a step visible. What was put and not committed is freed when the writer is destroyed.
-/// Threads: one at a time; several writers of one run may work side by side.
+/// Threads: the one that opened it, for its whole life (a fence orders only its own thread's stores); several writers
+///          of one run may work side by side.
 class RunWriter {
  public:
   ~RunWriter();
@@ -160,6 +163,8 @@ class RunWriter {
  private:
   friend class FieldStore;
   explicit RunWriter(std::unique_ptr<State> state);
+  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FieldStore& store, RunId run,
+                                                               std::shared_ptr<RunShared> shared);
   std::unique_ptr<State> state_;
 };
 

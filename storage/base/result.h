@@ -43,12 +43,10 @@ class [[nodiscard]] Result {
 
 }  // namespace nvmdb
 
-#define NVMDB_CONCAT_INNER(a, b) a##b
-#define NVMDB_CONCAT(a, b) NVMDB_CONCAT_INNER(a, b)
 #define NVMDB_ASSIGN_INNER(result, target, expression) \
   auto result = (expression);                          \
   if (!result.is_ok()) return result.status();         \
   target = std::move(result).value()
 /// `NVMDB_ASSIGN(auto x, f());`: takes the value of a Result, or returns its Status from the enclosing function.
 #define NVMDB_ASSIGN(target, expression) \
-  NVMDB_ASSIGN_INNER(NVMDB_CONCAT(nvmdb_result_, __LINE__), target, expression)
+  NVMDB_ASSIGN_INNER(NVMDB_CONCAT(nvmdb_result_, __COUNTER__), target, expression)

@@ -54,9 +54,11 @@ class [[nodiscard]] Status {
 
 }  // namespace nvmdb
 
-/// Returns from the enclosing function when `expression` (a Status) is not ok.
-#define NVMDB_TRY(expression)                                            \
-  do {                                                                   \
-    if (::nvmdb::Status nvmdb_try_status = (expression); !nvmdb_try_status.is_ok()) \
-      return nvmdb_try_status;                                           \
+#define NVMDB_CONCAT_INNER(a, b) a##b
+#define NVMDB_CONCAT(a, b) NVMDB_CONCAT_INNER(a, b)
+#define NVMDB_TRY_INNER(status, expression)              \
+  do {                                                   \
+    if (::nvmdb::Status status = (expression); !status.is_ok()) return status; \
   } while (false)
+/// Returns from the enclosing function when `expression` (a Status) is not ok. May be nested through lambdas.
+#define NVMDB_TRY(expression) NVMDB_TRY_INNER(NVMDB_CONCAT(nvmdb_try_, __COUNTER__), expression)

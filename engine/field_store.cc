@@ -1,0 +1,348 @@
+#include "engine/field_store.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/catalogue_rows.h"
+#include "engine/field_store_state.h"
+#include "storage/base/clock.h"
+#include "storage/base/crc32c.h"
+
+namespace nvmdb::engine {
+namespace {
+
+constexpr std::size_t kDropBatch = 2000;
+
+std::string field_words(const Field& field) {
+  return "run " + std::to_string(field.key.run) + " parameter " + std::to_string(field.key.parameter) + " level " +
+         met::format_level(field.key.level, field.key.bottom) + " step " + met::format_step(field.key.step) +
+         " (region " + std::to_string(field.extent.region) + " offset " + std::to_string(field.extent.offset) + ")";
+}
+
+}  // namespace
+
+/// Which pages of a pool hold bytes that somebody can see, and how far each is filled.
+class UsedPages {
+ public:
+  /// Errors: Corruption (the extent lies outside the region or overlaps another one).
+  [[nodiscard]] Status add(storage::PoolMedia& media, const storage::Extent& extent, const std::string& what) {
+    if (extent.bytes == 0) return Status::ok();
+    if (extent.region >= media.region_count() || extent.offset > media.region(extent.region).size() ||
+        extent.bytes > media.region(extent.region).size() - extent.offset) {
+      return Status::corruption(what + ": its bytes lie outside the pool");
+    }
+    const std::uint64_t end = extent.offset + extent.bytes;
+    const auto next = extents_.upper_bound({extent.region, extent.offset});
+    if (next != extents_.end() && next->first.first == extent.region && next->first.second < end) {
+      return Status::corruption(what + ": its bytes overlap those of another field");
+    }
+    if (next != extents_.begin()) {
+      const auto& before = *std::prev(next);
+      if (before.first.first == extent.region && before.second > extent.offset) {
+        return Status::corruption(what + ": its bytes overlap those of another field");
+      }
+    }
+    extents_[{extent.region, extent.offset}] = end;
+    for (std::uint64_t page = extent.offset / storage::kPageBytes; page * storage::kPageBytes < end; ++page) {
+      std::uint64_t& filled = filled_[{extent.region, static_cast<std::uint32_t>(page)}];
+      filled = std::max(filled, std::min(end, (page + 1) * storage::kPageBytes));
+    }
+    return Status::ok();
+  }
+  [[nodiscard]] const std::map<storage::PageId, std::uint64_t>& filled() const { return filled_; }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> extents_;  ///< (region, begin) -> end
+  std::map<storage::PageId, std::uint64_t> filled_;                          ///< end of the last byte used
+};
+
+ReadView::ReadView(Session session)
+    : session_(std::make_unique<Session>(std::move(session))), pin_(session_->pin()) {}
+
+FieldStore::FieldStore(Database& database, Catalogue& catalogue)
+    : database_(database), catalogue_(catalogue), state_(std::make_unique<State>()) {}
+FieldStore::~FieldStore() = default;
+
+std::shared_ptr<RunShared> FieldStore::State::run(RunId id) {
+  {
+    const std::shared_lock lock(runs_mutex);
+    if (const auto it = runs.find(id); it != runs.end()) return it->second;
+  }
+  const std::unique_lock lock(runs_mutex);
+  std::shared_ptr<RunShared>& slot = runs[id];
+  if (slot == nullptr) slot = std::make_shared<RunShared>();
+  return slot;
+}
+
+Result<ReadView> FieldStore::view() {
+  NVMDB_ASSIGN(Session session, database_.session());
+  return ReadView(std::move(session));
+}
+
+/// Compares the page directory with what is used: frees field pages that nothing uses, and finds the half-filled ones.
+Status FieldStore::State::sweep_pages(storage::PageAllocator& pages, const UsedPages& used) {
+  std::vector<storage::PageId> orphans;
+  std::set<storage::PageId> field_pages;
+  pages.for_each([&](storage::PageId page, storage::PageEntry entry) {
+    if (entry.kind != storage::PageKind::Field) return;
+    const auto it = used.filled().find(page);
+    if (it == used.filled().end()) {
+      orphans.push_back(page);
+      return;
+    }
+    field_pages.insert(page);
+    const std::uint64_t free_from = align_up(it->second, kFieldAlignment);
+    run(entry.owner)->tails.give({{page, 1}, free_from});
+  });
+  for (const auto& [page, filled] : used.filled()) {
+    if (!field_pages.contains(page)) {
+      return Status::corruption("region " + std::to_string(page.region) + " page " + std::to_string(page.index) +
+                                " holds fields, but the page directory does not say so");
+    }
+  }
+  for (const storage::PageId page : orphans) NVMDB_TRY(pages.release({page, 1}));
+  return Status::ok();
+}
+
+Status FieldStore::recover() {
+  std::vector<Run> unfinished;
+  UsedPages used;
+  NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
+    unfinished.clear();
+    used = {};
+    Status failure;
+    NVMDB_TRY(transaction.scan(rows::kRunTable, index::make_key(0), index::make_key(~0ULL),
+                               [&](const index::Key& key, ByteSpan row) {
+                                 Result<Run> run = rows::decode_run(static_cast<RunId>(key.words[0]), row);
+                                 failure = run.status();
+                                 if (!run.is_ok()) return false;
+                                 if (run->state == RunState::Dropping || run->version == 0) unfinished.push_back(*run);
+                                 state_->run(run->id)->version = run->version;
+                                 return true;
+                               }));
+    NVMDB_TRY(failure);
+    NVMDB_TRY(transaction.scan(rows::kGridTable, index::make_key(0), index::make_key(~0ULL),
+                               [&](const index::Key& key, ByteSpan row) {
+                                 const Result<rows::GridRow> grid = rows::decode_grid(row);
+                                 failure = grid.is_ok() ? used.add(database_.media(), grid->positions,
+                                                                   "grid " + std::to_string(key.words[0]))
+                                                        : grid.status();
+                                 return failure.is_ok();
+                               }));
+    NVMDB_TRY(failure);
+    NVMDB_TRY(transaction.scan(rows::kFieldTable, rows::field_low(0), rows::field_high(~0U),
+                               [&](const index::Key& key, ByteSpan row) {
+                                 const Result<Field> field = rows::decode_field(key, row);
+                                 failure = field.is_ok() ? used.add(database_.media(), field->extent, field_words(*field))
+                                                         : field.status();
+                                 return failure.is_ok();
+                               }));
+    return failure;
+  }));
+
+  NVMDB_TRY(state_->sweep_pages(database_.pages(), used));
+  for (const Run& run : unfinished) NVMDB_TRY(state_->erase_run(*this, run));
+  return Status::ok();
+}
+
+Result<std::shared_ptr<const FieldColumn>> FieldStore::column(const ReadView&, const ColumnKey& key) {
+  State::Shard& shard = state_->shard(key);
+  std::shared_ptr<const FieldColumn> cached;
+  std::shared_ptr<RunShared> run;
+  {
+    const std::shared_lock lock(shard.mutex);
+    if (const auto it = shard.columns.find(key); it != shard.columns.end()) {
+      cached = it->second.column;
+      run = it->second.run;
+    }
+  }
+  if (cached != nullptr && cached->run_version == run->version.load(std::memory_order_acquire)) return cached;
+  run = state_->run(key.run);
+  return state_->load_column(*this, key, std::move(run));
+}
+
+Result<std::shared_ptr<const FieldColumn>> FieldStore::State::load_column(FieldStore& store, const ColumnKey& key,
+                                                                          std::shared_ptr<RunShared> run) {
+  auto column = std::make_shared<FieldColumn>();
+  const FieldKey first{key.run, key.member, key.parameter, key.level_type, key.level, key.bottom, {}};
+  index::Key low = rows::field_key(first);
+  index::Key high = low;
+  low.words[4] = low.words[5] = 0;
+  high.words[4] = high.words[5] = ~0ULL;
+  NVMDB_TRY(store.database_.run_durable([&](Transaction& transaction) -> Status {
+    column->key = key;
+    column->fields.clear();
+    NVMDB_ASSIGN(const ByteSpan run_bytes, transaction.read(rows::kRunTable, index::make_key(key.run)));
+    NVMDB_ASSIGN(const Run row, rows::decode_run(key.run, run_bytes));
+    if (row.state == RunState::Dropping) return Status::not_found("run " + format_run(row.key) + " was dropped");
+    column->run_version = row.version;
+    Status failure;
+    NVMDB_TRY(transaction.scan(rows::kFieldTable, low, high, [&](const index::Key& field_key, ByteSpan bytes) {
+      Result<Field> field = rows::decode_field(field_key, bytes);
+      failure = field.status();
+      if (!field.is_ok()) return false;
+      const storage::Extent& at = field->extent;
+      column->fields.push_back({*field, store.database_.media().region(at.region).bytes(at.offset, at.bytes)});
+      return true;
+    }));
+    return failure;
+  }));
+  if (column->fields.empty()) return Status::not_found("no field of that parameter, level and member in run " + std::to_string(key.run));
+  Shard& place = shard(key);
+  const std::unique_lock lock(place.mutex);
+  place.columns[key] = {column, std::move(run)};
+  return std::shared_ptr<const FieldColumn>(std::move(column));
+}
+
+Status FieldStore::verify(const ReadView&, const FieldRef& ref) const {
+  if (crc32c(ref.extent) == ref.field.crc) return Status::ok();
+  return Status::corruption("field " + field_words(ref.field) + " does not match its checksum");
+}
+
+Result<std::unique_ptr<RunWriter>> FieldStore::write(const RunDescription& description) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    std::uint64_t id = 0;
+    NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
+      const index::Key name = rows::hash_key(rows::encode_run_key(description.key));
+      Result<ByteSpan> known = transaction.read(rows::kRunNameTable, name);
+      if (known.is_ok()) {
+        NVMDB_ASSIGN(id, rows::decode_number(*known));
+        return Status::ok();
+      }
+      if (known.status().code() != Code::NotFound) return known.status();
+      NVMDB_ASSIGN(id, rows::next_number(transaction, rows::Counter::Run));
+      Run run;
+      run.id = static_cast<RunId>(id);
+      run.key = description.key;
+      run.significance = description.significance;
+      run.format = description.format;
+      run.attributes = description.attributes;
+      NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
+      return transaction.put(rows::kRunNameTable, name, rows::encode_number(id));
+    }));
+    std::shared_ptr<RunShared> run = state_->run(static_cast<RunId>(id));
+    {
+      const std::lock_guard lock(run->writers_mutex);
+      // Dropped between the look-up and here: the name leads to a new run next time.
+      if (run->dropped) continue;
+      ++run->writers;
+    }
+    return RunWriter::make(*this, static_cast<RunId>(id), std::move(run));
+  }
+  return Status::conflict("run " + format_run(description.key) + " is being dropped again and again; try later");
+}
+
+Status FieldStore::drop(RunId id) {
+  NVMDB_ASSIGN(Run run, catalogue_.run(id));
+  const std::shared_ptr<RunShared> state = state_->run(id);
+  {
+    const std::lock_guard lock(state->writers_mutex);
+    if (state->writers > 0) {
+      return Status::conflict("run " + format_run(run.key) + " is being written; drop it when the ingest has ended");
+    }
+    if (state->dropped) return Status::not_found("run " + format_run(run.key) + " is not there");
+    state->dropped = true;
+  }
+  std::uint64_t sequence = 0;
+  const Status hidden = database_.run_durable([&](Transaction& transaction) -> Status {
+    NVMDB_ASSIGN(const ByteSpan row, transaction.read(rows::kRunTable, index::make_key(id)));
+    NVMDB_ASSIGN(run, rows::decode_run(id, row));
+    run.state = RunState::Dropping;
+    ++run.version;
+    NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
+    NVMDB_TRY(transaction.erase(rows::kRunNameTable, rows::hash_key(rows::encode_run_key(run.key))));
+    NVMDB_ASSIGN(sequence, rows::next_number(transaction, rows::Counter::Event));
+    const Event event{sequence, Event::Kind::RunDropped, id, run.key, 0, 0, system_clock().wall_seconds()};
+    return transaction.put(rows::kEventTable, index::make_key(sequence), rows::encode_event(event));
+  });
+  if (!hidden.is_ok()) {
+    const std::lock_guard lock(state->writers_mutex);
+    state->dropped = false;
+    return hidden;
+  }
+  state->version.store(run.version, std::memory_order_release);
+  catalogue_.announce(sequence);
+  return state_->erase_run(*this, run);
+}
+
+/// Ends the run's use of its grids and erases those that no other run uses. Bytes of their positions are freed by the
+/// sweep of the next start: they are few and shared pages.
+Status FieldStore::State::erase_unused_grids(Database& database, RunId run) {
+  return database.run_durable([&](Transaction& transaction) -> Status {
+    std::vector<GridId> used;
+    std::map<GridId, std::size_t> users;
+    NVMDB_TRY(transaction.scan(rows::kGridUseTable, index::make_key(0, 0), index::make_key(~0ULL, ~0ULL),
+                               [&](const index::Key& key, ByteSpan) {
+                                 const auto grid = static_cast<GridId>(key.words[0]);
+                                 ++users[grid];
+                                 if (key.words[1] == run) used.push_back(grid);
+                                 return true;
+                               }));
+    for (const GridId grid : used) {
+      NVMDB_TRY(transaction.erase(rows::kGridUseTable, index::make_key(grid, run)));
+      if (users[grid] > 1) continue;
+      NVMDB_ASSIGN(const ByteSpan bytes, transaction.read(rows::kGridTable, index::make_key(grid)));
+      NVMDB_ASSIGN(const rows::GridRow row, rows::decode_grid(bytes));
+      NVMDB_TRY(transaction.erase(rows::kGridHashTable, row.name));
+      NVMDB_TRY(transaction.erase(rows::kGridTable, index::make_key(grid)));
+    }
+    return Status::ok();
+  });
+}
+
+Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
+  Database& database = store.database_;
+  for (const auto& [table, low, high] :
+       {std::tuple{rows::kFieldTable, rows::field_low(run.id), rows::field_high(run.id)},
+        std::tuple{rows::kStepTable, index::make_key(run.id, 0), index::make_key(run.id, ~0ULL)}}) {
+    for (bool more = true; more;) {
+      NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
+        std::vector<index::Key> batch;
+        NVMDB_TRY(transaction.scan(table, low, high, [&](const index::Key& key, ByteSpan) {
+          batch.push_back(key);
+          return batch.size() < kDropBatch;
+        }));
+        for (const index::Key& key : batch) NVMDB_TRY(transaction.erase(table, key));
+        more = batch.size() == kDropBatch;
+        return Status::ok();
+      }));
+    }
+  }
+  NVMDB_TRY(erase_unused_grids(database, run.id));
+  NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
+    const index::Key name = rows::hash_key(rows::encode_run_key(run.key));
+    // A run that only was opened still has its name.
+    if (const Result<ByteSpan> owner = transaction.read(rows::kRunNameTable, name); owner.is_ok()) {
+      NVMDB_ASSIGN(const std::uint64_t named, rows::decode_number(*owner));
+      if (named == run.id) NVMDB_TRY(transaction.erase(rows::kRunNameTable, name));
+    } else if (owner.status().code() != Code::NotFound) {
+      return owner.status();
+    }
+    const Status erased = transaction.erase(rows::kRunTable, index::make_key(run.id));
+    return erased.code() == Code::NotFound ? Status::ok() : erased;
+  }));
+  forget_columns(run.id);
+  std::vector<storage::PageId> pages;
+  database.pages().for_each([&](storage::PageId page, storage::PageEntry entry) {
+    if (entry.kind == storage::PageKind::Field && entry.owner == run.id) pages.push_back(page);
+  });
+  storage::PageAllocator& allocator = database.pages();
+  // Readers that found the run before it went may still read its bytes.
+  database.retire([&allocator, pages = std::move(pages)] {
+    for (const storage::PageId page : pages) (void)allocator.release({page, 1});
+  });
+  database.reclaim();
+  return Status::ok();
+}
+
+void FieldStore::State::forget_columns(RunId run) {
+  for (Shard& part : shards) {
+    const std::unique_lock lock(part.mutex);
+    std::erase_if(part.columns, [&](const auto& entry) { return entry.first.run == run; });
+  }
+  const std::unique_lock lock(runs_mutex);
+  runs.erase(run);
+}
+
+}  // namespace nvmdb::engine
