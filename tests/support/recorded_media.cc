@@ -129,6 +129,7 @@ void RecordedMedia::start_recording() {
   recording_data_ = Recording{};
   recording_data_.regions = options_.regions;
   recording_data_.pages = options_.pages;
+  recording_data_.device = device_;
   for (const AreaMemory& area : areas_) {
     recording_data_.initial.emplace_back(area.size()).copy_from(area);
   }

@@ -60,7 +60,8 @@ class AreaMemory {
 /// real order.
 struct Recording {
   std::uint32_t regions = 0;
-  std::uint64_t pages = 0;          ///< per region
+  std::uint64_t pages = 0;  ///< per region
+  storage::DeviceProfile device;
   std::vector<AreaMemory> initial;  ///< durable content at the start, by area
   std::vector<Event> events;
   Bytes data;                      ///< bytes of the stores
@@ -120,6 +121,8 @@ class RecordedMedia final : public storage::PoolMedia {
   /// Writes past the doors (fault injection, materialised crash states); undone by roll_back(), never
   /// recorded.
   void poke(std::uint32_t area, std::uint64_t offset, ByteSpan bytes);
+  /// Sets the content of a whole area, not recorded and not undone.
+  void load(std::uint32_t area, const AreaMemory& content) { areas_[area].copy_from(content); }
   [[nodiscard]] ByteSpan bytes(std::uint32_t area) const { return areas_[area].bytes(); }
 
  private:
