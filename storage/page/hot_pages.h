@@ -74,7 +74,7 @@ class HotPages::Cache {
   Cache& operator=(const Cache&) = delete;
 
   /// A block of at least `bytes` (at most kBlockBytesMax), not initialised; nullptr when the budget is reached.
-  /// Aligned to 32 bytes, and to 64 when the class is a multiple of 64.
+  /// Aligned to 16 bytes at least, and to 64 when the class is a multiple of 64.
   [[nodiscard]] std::byte* allocate(std::size_t bytes);
   /// `bytes` as at allocate(). No thread may still look at the block.
   void free(void* block, std::size_t bytes);

@@ -34,7 +34,7 @@ TEST(HotPages, BlocksDoNotOverlap) {
       const std::size_t bytes = 1 + random.below(random.chance(0.02) ? 200000 : 2000);
       std::byte* block = cache.allocate(bytes);
       ASSERT_NE(block, nullptr);
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 32, 0U);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
       std::memset(block, step & 0xff, bytes);
       const auto place = out.emplace(block, std::pair{bytes, step & 0xff}).first;
       ASSERT_TRUE(place == out.begin() || std::prev(place)->first + std::prev(place)->second.first <= block);
