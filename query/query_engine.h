@@ -31,8 +31,9 @@ class QueryEngine {
   [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request);
   [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request);
 
- private:
   struct State;
+
+ private:
   std::unique_ptr<State> state_;
 };
 

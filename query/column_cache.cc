@@ -1,0 +1,89 @@
+#include "query/column_cache.h"
+
+#include "storage/base/bytes.h"
+
+namespace nvmdb::query {
+namespace {
+
+constexpr std::size_t kSelectionsMax = 4096;
+constexpr int kAttempts = 4;
+
+template <class T>
+void put_optional(ByteWriter& out, const std::optional<T>& value) {
+  out.put(static_cast<std::uint8_t>(value.has_value()));
+  out.put(value.value_or(T{}));
+}
+
+/// Selections with the same bytes are the same.
+std::string selection_bytes(const Selection& s) {
+  ByteWriter out;
+  for (const std::string* text : {&s.model, &s.domain, &s.version, &s.parameter, &s.level_type}) out.put_string(*text);
+  put_optional(out, s.run);
+  put_optional(out, s.member);
+  put_optional(out, s.level);
+  put_optional(out, s.level_bottom);
+  put_optional(out, s.valid_time);
+  out.put(static_cast<std::uint8_t>(s.step.has_value()));
+  if (s.step.has_value()) {
+    out.put(static_cast<std::uint8_t>(s.step->all));
+    out.put(static_cast<std::uint8_t>(s.step->interval));
+    out.put(s.step->start_seconds);
+    out.put(s.step->end_seconds);
+  }
+  const ByteSpan bytes = out.bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::vector<met::Step> steps_of(const engine::FieldColumn& column) {
+  std::vector<met::Step> steps;
+  steps.reserve(column.fields.size());
+  for (const engine::FieldRef& ref : column.fields) steps.push_back(ref.field.key.step);
+  return steps;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::resolve(const engine::ReadView& view,
+                                                                      const Selection& selection) {
+  const std::string key = selection_bytes(selection);
+  for (int attempt = 1;; ++attempt) {
+    NVMDB_ASSIGN(const std::uint64_t event, store_.catalogue().last_event());
+    std::shared_ptr<const ResolvedSelection> known;
+    {
+      const MutexLock lock(mutex_);
+      if (const auto found = known_.find(key); found != known_.end()) known = found->second;
+    }
+    if (known != nullptr && known->event == event) {
+      const auto column = store_.column(view, known->selected.key);
+      if (column.is_ok() && *column == known->column) return known;
+    }
+    auto made = carry_out(view, selection, event);
+    // The run may have been dropped, or a step replaced, between looking it up and reading it.
+    if (!made.is_ok() && made.status().code() == Code::NotFound && attempt < kAttempts) {
+      NVMDB_ASSIGN(const std::uint64_t now, store_.catalogue().last_event());
+      if (now != event) continue;
+    }
+    if (!made.is_ok()) return made.status();
+    const MutexLock lock(mutex_);
+    if (known_.size() >= kSelectionsMax) known_.clear();
+    known_[key] = *made;
+    return made;
+  }
+}
+
+Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const engine::ReadView& view,
+                                                                        const Selection& selection,
+                                                                        std::uint64_t event) {
+  auto made = std::make_shared<ResolvedSelection>();
+  made->event = event;
+  NVMDB_ASSIGN(const auto runs, store_.catalogue().runs());
+  NVMDB_ASSIGN(made->selected, select_column(selection, runs, indexes_));
+  NVMDB_ASSIGN(made->column, store_.column(view, made->selected.key));
+  const auto steps = steps_of(*made->column);
+  const met::UnixSeconds reference_time = made->selected.run.key.reference_time;
+  made->fields = select_steps(selection, reference_time, steps);
+  if (made->fields.empty()) return no_such_step(selection, reference_time, steps);
+  return std::shared_ptr<const ResolvedSelection>(std::move(made));
+}
+
+}  // namespace nvmdb::query

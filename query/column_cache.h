@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/field_store.h"
+#include "query/run_index.h"
+#include "query/selection.h"
+#include "storage/base/mutex.h"
+
+namespace nvmdb::query {
+
+/// A selection carried out: the column and which of its fields are meant.
+struct ResolvedSelection {
+  SelectedColumn selected;
+  std::shared_ptr<const engine::FieldColumn> column;
+  std::vector<std::uint32_t> fields;  ///< indexes into column->fields, by step; at least one
+  std::uint64_t event = 0;            ///< last event of the catalogue before it was carried out
+};
+
+/// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event (any step
+/// committed, replaced or dropped is one) and the field store still gives out the same column.
+/// Threads: any number.
+class ColumnCache {
+ public:
+  explicit ColumnCache(engine::FieldStore& store) : store_(store), indexes_(store.catalogue()) {}
+  /// Errors: those of select_column().
+  [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> resolve(const engine::ReadView& view,
+                                                                         const Selection& selection);
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> carry_out(const engine::ReadView& view,
+                                                                           const Selection& selection,
+                                                                           std::uint64_t event);
+
+  engine::FieldStore& store_;
+  RunIndexCache indexes_;
+  Mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const ResolvedSelection>> known_ NVMDB_GUARDED_BY(mutex_);
+};
+
+}  // namespace nvmdb::query

@@ -1,0 +1,35 @@
+#include "query/geometry_cache.h"
+
+#include <algorithm>
+
+namespace nvmdb::query {
+namespace {
+
+constexpr std::uint64_t kBytesMax = 512ULL << 20U;
+
+}  // namespace
+
+Result<std::shared_ptr<const Geometry>> GeometryCache::get(engine::GridId id) {
+  {
+    const MutexLock lock(mutex_);
+    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Entry& e) { return e.id == id; });
+    if (found != recent_.end()) {
+      recent_.splice(recent_.begin(), recent_, found);
+      return found->geometry;
+    }
+  }
+  NVMDB_ASSIGN(auto grid, catalogue_.grid(id));
+  NVMDB_ASSIGN(auto geometry, Geometry::prepare(std::move(grid)));
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Entry& e) { return e.id == id; });
+  if (found != recent_.end()) return found->geometry;
+  recent_.push_front({id, geometry});
+  bytes_ += geometry->bytes();
+  while (bytes_ > kBytesMax && recent_.size() > 1) {
+    bytes_ -= recent_.back().geometry->bytes();
+    recent_.pop_back();
+  }
+  return geometry;
+}
+
+}  // namespace nvmdb::query

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <limits>
+
+#include "query/engine_state.h"
+#include "query/geometry/window.h"
+
+namespace nvmdb::query {
+namespace {
+
+// Values decoded at a time: what resize() cleared just before is still in the cache when it is written.
+constexpr std::uint64_t kChunk = 8192;
+
+/// The field that a slab shows. Errors: InvalidArgument (several intervals end at the step asked).
+Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelection& resolved) {
+  const Selection& selection = request.selection;
+  const bool lone = selection.valid_time.has_value() ||
+                    (selection.step.has_value() && !selection.step->all && !selection.step->interval);
+  const std::vector<engine::FieldRef>& fields = resolved.column->fields;
+  std::vector<std::string> words;
+  for (const std::uint32_t field : resolved.fields) {
+    std::string word = met::format_step(fields[field].field.key.step);
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+  }
+  if (lone && words.size() > 1) {
+    return Status::invalid_argument("'" + selection.parameter + "' has " + std::to_string(words.size()) +
+                                    " intervals that end there; choose one as the step: " + list_words(words));
+  }
+  return resolved.fields.front();
+}
+
+void decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs, std::vector<float>& values) {
+  for (const IndexRun& run : runs) {
+    for (std::uint64_t done = 0; done < run.count; done += kChunk) {
+      const std::uint64_t count = std::min(kChunk, run.count - done);
+      const std::size_t at = values.size();
+      values.resize(at + count);
+      decoder.run(run.first + done, std::span(values).subspan(at, count));
+    }
+  }
+}
+
+/// The whole of a grid whose points have no positions.
+Window bare_window(const met::Grid& grid) {
+  Window window;
+  window.rows = grid.rows;
+  window.columns = grid.columns;
+  window.runs.push_back({0, grid.points});
+  return window;
+}
+
+}  // namespace
+
+Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
+  State& state = *state_;
+  NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
+  NVMDB_ASSIGN(const auto resolved, state.columns.resolve(view, request.selection));
+  NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
+  NVMDB_ASSIGN(const std::uint32_t field, only_field(request, *resolved));
+  const engine::FieldRef& ref = resolved->column->fields[field];
+  NVMDB_ASSIGN(const auto grid, state.store.catalogue().grid(ref.field.grid));
+  NVMDB_TRY(State::check_field(ref, *grid));
+  if (!request.box.has_value() && grid->points > state.limits.values_max) {
+    return Status::out_of_space("the field has " + std::to_string(grid->points) + " values, at most " +
+                                std::to_string(state.limits.values_max) + " are answered; ask for a box");
+  }
+  Window window;
+  if (grid->type == met::GridType::Unlocated && !request.box.has_value()) {
+    window = bare_window(*grid);
+  } else {
+    NVMDB_ASSIGN(const auto geometry, state.geometries.get(ref.field.grid));
+    NVMDB_ASSIGN(window, request.box.has_value() ? box_window(*geometry, *request.box, state.limits.values_max)
+                                                 : whole_window(*geometry));
+  }
+  SlabAnswer answer;
+  answer.provenance = state.provenance(*resolved, *grid, request.units, Interpolation::Nearest);
+  answer.step = ref.field.key.step;
+  answer.rows = window.rows;
+  answer.columns = window.columns;
+  answer.rectilinear = window.rectilinear;
+  answer.values.reserve(window.rows * window.columns);
+  decode_runs(ref.decoder(), window.runs, answer.values);
+  answer.latitudes = std::move(window.latitudes);
+  answer.longitudes = std::move(window.longitudes);
+  if (request.clip) {
+    for (const std::uint64_t at : window.outside) answer.values[at] = std::numeric_limits<float>::quiet_NaN();
+  }
+  if (converter.has_value()) converter->convert(answer.values);
+  return answer;
+}
+
+}  // namespace nvmdb::query
