@@ -1,0 +1,97 @@
+#include <eccodes.h>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "ingest/decode/field_sink.h"
+#include "ingest/decode/file_image.h"
+#include "ingest/decode/grib/file_decoder.h"
+#include "ingest/decode/grib/handle.h"
+
+namespace nvmdb::ingest {
+namespace {
+
+/// Takes fields and forgets them.
+class ForgetfulSink final : public FieldSink {
+ public:
+  Result<std::uint32_t> run(const DecodedRun& /*run*/) override { return std::uint32_t{0}; }
+  Result<std::uint32_t> grid(const met::Grid& /*grid*/) override { return std::uint32_t{0}; }
+  Status begin_field(const DecodedField& /*field*/) override { return Status::ok(); }
+  Result<std::span<std::byte>> space(std::uint64_t wanted) override {
+    space_.resize(wanted);
+    return std::span(space_);
+  }
+  Status advance(std::uint64_t /*bytes*/) override { return Status::ok(); }
+  Status end_field(const DecodedStatistics& /*statistics*/) override { return Status::ok(); }
+  Status cancel_field() override { return Status::ok(); }
+  Status rejected(const std::string& /*where*/, const Status& /*why*/) override { return Status::ok(); }
+  Status step_done(std::uint32_t /*run*/, std::int64_t /*end_seconds*/) override { return Status::ok(); }
+
+ private:
+  Bytes space_;
+};
+
+struct Example {
+  const char* sample;
+  const char* centre;
+  long product;          ///< product definition template, -1: as the sample has it
+  const char* packing;
+};
+
+/// What real files use: each makes ecCodes read definitions that it has not read yet.
+constexpr std::array kExamples = {
+    Example{"GRIB1", "ecmf", -1, "grid_simple"},
+    Example{"GRIB1", "kwbc", -1, "grid_simple"},
+    Example{"reduced_gg_pl_32_grib1", "ecmf", -1, "grid_simple"},
+    Example{"GRIB2", "ecmf", 0, "grid_ccsds"},
+    Example{"GRIB2", "ecmf", 1, "grid_simple"},
+    Example{"GRIB2", "ecmf", 8, "grid_simple"},
+    Example{"GRIB2", "ecmf", 11, "grid_ieee"},
+    Example{"GRIB2", "kwbc", 0, "grid_complex_spatial_differencing"},
+    Example{"GRIB2", "kwbc", 8, "grid_jpeg"},
+    Example{"GRIB2", "edzw", 0, "grid_png"},
+    Example{"GRIB2", "lfpw", 0, "grid_second_order"},
+    Example{"reduced_gg_pl_32_grib2", "ecmf", 0, "grid_ccsds"},
+};
+
+void decode_example(const Example& example) {
+  codes_handle* handle = codes_grib_handle_new_from_samples(nullptr, example.sample);
+  if (handle == nullptr) return;
+  std::size_t length = 0;
+  codes_set_string(handle, "centre", example.centre, &length);
+  if (example.product >= 0) codes_set_long(handle, "productDefinitionTemplateNumber", example.product);
+  std::size_t count = 0;
+  if (codes_get_size(handle, "values", &count) == CODES_SUCCESS) {
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = 270.0 + static_cast<double>(i % 97) / 7.0;
+    codes_set_string(handle, "packingType", example.packing, &length);
+    codes_set_double_array(handle, "values", values.data(), count);
+  }
+  const void* message = nullptr;
+  std::size_t size = 0;
+  if (codes_get_message(handle, &message, &size) == CODES_SUCCESS) {
+    ForgetfulSink sink;
+    const DecodeLimits limits;
+    const ByteSpan bytes(static_cast<const std::byte*>(message), size);
+    // Which examples this build of ecCodes can make and read again does not matter.
+    static_cast<void>(grib::FileDecoder(bytes, limits, sink).run().is_ok());
+  }
+  codes_handle_delete(handle);
+}
+
+}  // namespace
+
+Status decode_grib(int fd, const DecodeLimits& limits, FieldSink& sink) {
+  grib::silence_eccodes();
+  NVMDB_ASSIGN(const FileImage image, FileImage::map(fd));
+  return grib::FileDecoder(image.bytes(), limits, sink).run();
+}
+
+void warm_up_grib() {
+  grib::silence_eccodes();
+  codes_grib_multi_support_off(nullptr);
+  for (const Example& example : kExamples) decode_example(example);
+}
+
+}  // namespace nvmdb::ingest
