@@ -12,6 +12,8 @@ inline constexpr std::uint64_t kCleanShutdownWord = 0;
 inline constexpr std::uint64_t kCheckpointEpochWord = 1;
 /// First epoch that was never used before the last open; a new session starts at or above it.
 inline constexpr std::uint64_t kEpochFloorWord = 2;
+/// Number of the last session of the log: raised durably before the session writes anything.
+inline constexpr std::uint64_t kLogSessionWord = 3;
 /// The page directory: one word per 2 MiB page, region after region.
 inline constexpr std::uint64_t kPageDirectoryWord = 64;
 

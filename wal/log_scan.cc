@@ -1,0 +1,89 @@
+#include "wal/log_scan.h"
+
+#include <algorithm>
+#include <string>
+
+#include "storage/base/narrow.h"
+
+namespace nvmdb::wal {
+namespace {
+
+using storage::kPageBytes;
+
+BlockFound describe(const BlockHeader& header, storage::PageId page, std::uint64_t at) {
+  return {.session = header.session,
+          .epoch = header.epoch,
+          .previous = header.previous,
+          .sequence = header.sequence,
+          .streams = header.streams,
+          .offset = page.offset() + at,
+          .region = page.region,
+          .stream = header.stream,
+          .payload_bytes = header.payload_bytes,
+          .group_blocks = (header.flags & kEndOfGroup) != 0 ? header.group_blocks : 0};
+}
+
+/// Reads one segment. Behind a place without a valid block the search goes on at every unit: the power cut
+/// may have torn a block and spared a later one, and a damaged block must not hide the rest.
+void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id, std::uint32_t seed,
+                  LogScan& scan) {
+  LogSegmentFound segment{.page = id,
+                          .stream = header.stream,
+                          .unit_bytes = header.unit_bytes,
+                          .incarnation = header.incarnation,
+                          .sequence = header.sequence,
+                          .used_bytes = header.unit_bytes,
+                          .highest = {}};
+  for (std::uint64_t at = header.unit_bytes; at < kPageBytes;) {
+    const auto block = decode_block(page.subspan(at), seed);
+    if (!block || block->incarnation != header.incarnation || block->stream != header.stream) {
+      at += header.unit_bytes;
+      continue;
+    }
+    scan.blocks.push_back(describe(*block, id, at));
+    segment.highest = std::max(segment.highest, Epoch{block->epoch});
+    at += block_extent(*block, header.unit_bytes);
+    segment.used_bytes = at;
+  }
+  scan.segments.push_back(segment);
+}
+
+/// A Log page without a valid header was never used, or its header is damaged: then its blocks are still
+/// there. Blocks of an earlier life of the page are all covered: a page is freed only then.
+Status check_abandoned(ByteSpan page, storage::PageId id, std::uint32_t stream, std::uint32_t seed,
+                       std::uint32_t unit_bytes, Epoch covered) {
+  for (std::uint64_t at = unit_bytes; at < kPageBytes; at += unit_bytes) {
+    const auto block = decode_block(page.subspan(at), seed);
+    if (block && block->stream == stream && block->epoch > covered.value) {
+      return Status::corruption(
+          "log: region " + std::to_string(id.region) + " offset " + std::to_string(id.offset()) +
+          ": segment header of stream " + std::to_string(stream) + " is damaged, but a block of epoch " +
+          std::to_string(block->epoch) + " follows at offset " + std::to_string(id.offset() + at));
+    }
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<LogScan> scan_log(storage::PoolMedia& media, const storage::PageAllocator& pages, Epoch covered) {
+  LogScan scan;
+  const std::uint32_t seed = checksum_seed(media.identity());
+  const std::uint32_t device_unit = media.device().write_unit_bytes;
+  Status failed;
+  pages.for_each([&](storage::PageId id, storage::PageEntry entry) {
+    if (entry.kind != storage::PageKind::Log || !failed.is_ok()) return;
+    const ByteSpan page = media.region(id.region).bytes(id.offset(), kPageBytes);
+    const auto header = decode_segment_header(page, seed);
+    if (header && header->stream == entry.owner) {
+      scan_segment(page, *header, id, seed, scan);
+    } else {
+      failed = check_abandoned(page, id, entry.owner, seed, device_unit, covered);
+      scan.abandoned.push_back(id);
+    }
+  });
+  NVMDB_TRY(failed);
+  return scan;
+}
+
+}  // namespace nvmdb::wal
