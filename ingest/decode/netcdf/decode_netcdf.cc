@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <set>
 
 #include "ingest/decode/field_sink.h"
 #include "ingest/decode/netcdf/classic_header.h"
@@ -55,6 +56,9 @@ class FileDecoder {
                         std::span<std::byte> bitmap, Statistics& statistics);
   Status hand_over(std::span<const std::byte> bytes);
   Result<KnownGrid> grid_of(const FieldPlan& plan, std::uint64_t frame);
+  [[nodiscard]] std::int64_t step_of(const Frame& frame) const {
+    return frames_.is_static ? 0 : frame.valid_time - frames_.reference_time;
+  }
   [[nodiscard]] std::string where(const FieldPlan& plan, const Frame& frame, std::uint64_t level) const;
 
   ValueSource& source_;
@@ -66,6 +70,7 @@ class FileDecoder {
   GridMaker grids_;
   std::uint32_t run_number_ = 0;
   std::uint64_t fields_ = 0;
+  std::set<std::int64_t> steps_with_fields_;
   std::map<std::pair<HorizontalPair, std::uint64_t>, KnownGrid> known_grids_;
   std::map<std::string, std::uint32_t> unlocated_grids_;
   std::vector<std::byte> raw_;
@@ -206,7 +211,7 @@ Status FileDecoder::decode_field(const FieldPlan& plan, const Frame& frame, std:
   field.parameter = plan.parameter;
   const double number = plan.level_numbered ? static_cast<double>(level + 1) : 0;
   field.level = {plan.level_type, number, number};
-  field.step = met::Step::instant(frames_.is_static ? 0 : frame.valid_time - frames_.reference_time);
+  field.step = met::Step::instant(step_of(frame));
   field.encoding = plan.conversion.encoding;
   field.points = plan.points();
   field.where = where(plan, frame, level);
@@ -215,7 +220,10 @@ Status FileDecoder::decode_field(const FieldPlan& plan, const Frame& frame, std:
   Status sink_status;
   const Status read = transfer(plan, first, grid->rows_reversed, statistics, sink_status);
   NVMDB_TRY(sink_status);
-  if (read.is_ok()) return sink_.end_field(statistics.finish());
+  if (read.is_ok()) {
+    steps_with_fields_.insert(field.step.end_seconds);
+    return sink_.end_field(statistics.finish());
+  }
   NVMDB_TRY(sink_.cancel_field());
   return sink_.rejected(field.where, read);
 }
@@ -237,8 +245,7 @@ Status FileDecoder::decode_block(std::span<const Frame> block, bool first) {
     }
   }
   for (const Frame& frame : block) {
-    NVMDB_TRY(
-        sink_.step_done(run_number_, frames_.is_static ? 0 : frame.valid_time - frames_.reference_time));
+    if (steps_with_fields_.contains(step_of(frame))) NVMDB_TRY(sink_.step_done(run_number_, step_of(frame)));
     std::erase_if(known_grids_, [&](const auto& grid) { return grid.first.second == frame.index; });
   }
   return Status::ok();
@@ -247,7 +254,7 @@ Status FileDecoder::decode_block(std::span<const Frame> block, bool first) {
 Status FileDecoder::decode() {
   NVMDB_TRY(reject_what_is_known());
   std::vector<Frame> frames = frames_.frames;
-  if (frames.empty() && frames_.is_static) frames.push_back({0, 0});
+  if (frames.empty() && frames_.is_static && frames_.rejected.empty()) frames.push_back({0, 0});
   if (frames.empty() || plan_.fields.empty()) {
     if (!frames_.rejected.empty()) return frames_.rejected.front().why;
     if (!plan_.rejected.empty())
@@ -267,6 +274,7 @@ Status FileDecoder::decode() {
     NVMDB_TRY(decode_block(all.subspan(at, end - at), at == 0));
     at = end;
   }
+  if (steps_with_fields_.empty()) return Status::corruption("no variable of the NetCDF file could be read");
   return Status::ok();
 }
 
