@@ -10,6 +10,10 @@ namespace {
 
 using storage::kPageBytes;
 
+/// No segment has a smaller unit: a block header fits in one.
+constexpr std::uint64_t kUnitBytesMin = 128;
+static_assert(kUnitBytesMin / 2 <= sizeof(BlockHeader) && sizeof(BlockHeader) < kUnitBytesMin);
+
 BlockFound describe(const BlockHeader& header, storage::PageId page, std::uint64_t at) {
   return {.session = header.session,
           .epoch = header.epoch,
@@ -51,8 +55,8 @@ void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id
 /// A Log page without a valid header was never used, or its header is damaged: then its blocks are still
 /// there. Blocks of an earlier life of the page are all covered: a page is freed only then.
 Status check_abandoned(ByteSpan page, storage::PageId id, std::uint32_t stream, std::uint32_t seed,
-                       std::uint32_t unit_bytes, Epoch covered) {
-  for (std::uint64_t at = unit_bytes; at < kPageBytes; at += unit_bytes) {
+                       Epoch covered) {
+  for (std::uint64_t at = kUnitBytesMin; at < kPageBytes; at += kUnitBytesMin) {
     const auto block = decode_block(page.subspan(at), seed);
     if (block && block->stream == stream && block->epoch > covered.value) {
       return Status::corruption(
@@ -69,7 +73,6 @@ Status check_abandoned(ByteSpan page, storage::PageId id, std::uint32_t stream, 
 Result<LogScan> scan_log(storage::PoolMedia& media, const storage::PageAllocator& pages, Epoch covered) {
   LogScan scan;
   const std::uint32_t seed = checksum_seed(media.identity());
-  const std::uint32_t device_unit = media.device().write_unit_bytes;
   Status failed;
   pages.for_each([&](storage::PageId id, storage::PageEntry entry) {
     if (entry.kind != storage::PageKind::Log || !failed.is_ok()) return;
@@ -78,7 +81,7 @@ Result<LogScan> scan_log(storage::PoolMedia& media, const storage::PageAllocator
     if (header && header->stream == entry.owner) {
       scan_segment(page, *header, id, seed, scan);
     } else {
-      failed = check_abandoned(page, id, entry.owner, seed, device_unit, covered);
+      failed = check_abandoned(page, id, entry.owner, seed, covered);
       scan.abandoned.push_back(id);
     }
   });
