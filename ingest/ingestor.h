@@ -50,6 +50,7 @@ struct IngestorOptions {
   std::uint32_t worker_cpu_seconds = 60;       ///< CPU of a worker for one file, plus 1 s per 20 MB of file
   std::uint32_t hang_seconds = 30;             ///< without any progress
   bool allow_without_sandbox = false;          ///< else ingest is refused where Landlock or seccomp is missing
+  std::vector<std::string> worker_environment; ///< "NAME=VALUE" besides the fixed environment of workers
 };
 
 /// Ingests files: a sandboxed worker process decodes, this process stores. Worker death is an error of that file.
@@ -70,6 +71,11 @@ class Ingestor {
   /// Same, of an open file (kept open by the caller); `name` is for messages.
   [[nodiscard]] Result<IngestReport> ingest_fd(int fd, const std::string& name, const IngestOptions& options,
                                                const std::function<void(const IngestedStep&)>& on_step = {});
+
+  /// What protects the workers, in words: "Landlock ABI 7 (files, network), seccomp allow-list, ...".
+  [[nodiscard]] const std::string& sandbox() const;
+  /// Process ids of the workers that have no job now.
+  [[nodiscard]] std::vector<int> idle_workers() const;
 
   struct State;
 

@@ -1,0 +1,117 @@
+#include "ingest/ingestor.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "ingest/field_import.h"
+#include "ingest/jobs/job_runner.h"
+#include "ingest/jobs/quarantine.h"
+#include "ingest/jobs/source_file.h"
+#include "ingest/jobs/worker_pool.h"
+#include "storage/base/clock.h"
+
+namespace nvmdb::ingest {
+namespace {
+
+Result<std::filesystem::path> default_worker_binary() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Status::io_error("cannot find this executable: " + error.message());
+  return self.parent_path() / "nvmdb-ingest-worker";
+}
+
+}  // namespace
+
+struct Ingestor::State {
+  State(engine::FieldStore& s, const IngestorOptions& o, std::unique_ptr<WorkerPool> p)
+      : store(s), options(o), pool(std::move(p)) {}
+
+  engine::FieldStore& store;
+  const IngestorOptions options;
+  std::unique_ptr<WorkerPool> pool;
+  Quarantine quarantine;
+
+  Result<IngestReport> ingest(const SourceFile& source, const IngestOptions& how,
+                              const std::function<void(const IngestedStep&)>& on_step);
+  Status run_jobs(const SourceFile& source, FieldImport& import);
+};
+
+Result<std::unique_ptr<Ingestor>> Ingestor::start(engine::FieldStore& store, const IngestorOptions& options) {
+  IngestorOptions complete = options;
+  if (complete.worker_binary.empty()) {
+    NVMDB_ASSIGN(complete.worker_binary, default_worker_binary());
+  }
+  if (::access(complete.worker_binary.c_str(), X_OK) != 0) {
+    return Status::io_error("there is no ingest worker at " + complete.worker_binary.string());
+  }
+  const WorkerOptions worker{.binary = complete.worker_binary,
+                             .memory_bytes = complete.worker_memory_bytes,
+                             .cpu_seconds = complete.worker_cpu_seconds,
+                             .allow_without_sandbox = complete.allow_without_sandbox,
+                             .environment = complete.worker_environment};
+  NVMDB_ASSIGN(std::unique_ptr<WorkerPool> pool, WorkerPool::start(worker, complete.workers));
+  return std::unique_ptr<Ingestor>(new Ingestor(std::make_unique<State>(store, complete, std::move(pool))));
+}
+
+Ingestor::Ingestor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Ingestor::~Ingestor() = default;
+
+const std::string& Ingestor::sandbox() const { return state_->pool->sandbox(); }
+std::vector<int> Ingestor::idle_workers() const { return state_->pool->idle_pids(); }
+
+Result<IngestReport> Ingestor::ingest_file(const std::filesystem::path& path, const IngestOptions& options,
+                                           const std::function<void(const IngestedStep&)>& on_step) {
+  NVMDB_ASSIGN(const SourceFile source, SourceFile::open(path));
+  return state_->ingest(source, options, on_step);
+}
+
+Result<IngestReport> Ingestor::ingest_fd(int fd, const std::string& name, const IngestOptions& options,
+                                         const std::function<void(const IngestedStep&)>& on_step) {
+  NVMDB_ASSIGN(const SourceFile source, SourceFile::reopen(fd, name));
+  return state_->ingest(source, options, on_step);
+}
+
+Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const IngestOptions& how,
+                                             const std::function<void(const IngestedStep&)>& on_step) {
+  const std::uint64_t begun = system_clock().monotonic_ns();
+  NVMDB_TRY(quarantine.check(source));
+  FieldImport import(store, source, how, on_step);
+  Status status = run_jobs(source, import);
+  if (status.is_ok()) status = import.finish();
+  IngestReport report = import.report();
+  if (!status.is_ok()) {
+    std::string message = status.message();
+    if (message.find(source.name()) == std::string::npos) message = source.name() + ": " + message;
+    if (const std::size_t stored = report.steps.size(); stored > 0) {
+      message += "; " + std::to_string(stored) + (stored == 1 ? " step was" : " steps were") + " stored before and stay";
+    }
+    return Status(status.code(), std::move(message));
+  }
+  report.nanoseconds = system_clock().monotonic_ns() - begun;
+  return report;
+}
+
+Status Ingestor::State::run_jobs(const SourceFile& source, FieldImport& import) {
+  const JobOptions job_options{options.worker_cpu_seconds, options.hang_seconds, {}};
+  for (bool fresh = false;; fresh = true) {
+    NVMDB_ASSIGN(WorkerPool::Lease lease, pool->acquire(fresh));
+    const bool was_fresh = lease.worker().jobs() == 0;
+    const JobEnd end = run_job(lease.worker(), source, job_options, import);
+    if (end.kind == JobEnd::Kind::Done) {
+      // What crashes a parser often only damages its memory first: such a worker serves nobody else.
+      if (end.status.is_ok() && !import.saw_damage()) lease.keep();
+      return end.status;
+    }
+    if (end.kind == JobEnd::Kind::HandlerFailed) return end.status;
+    NVMDB_TRY(source.check_unchanged());
+    if (was_fresh) {
+      quarantine.note_crash(source, end.status);
+      return end.status;
+    }
+    // An earlier file may be to blame: once more, in a worker that has read nothing else.
+    import.restart();
+  }
+}
+
+}  // namespace nvmdb::ingest

@@ -1,0 +1,61 @@
+#include "ingest/worker/sandbox.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "ingest/worker/landlock.h"
+#include "ingest/worker/system_call_filter.h"
+
+namespace nvmdb::ingest {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizer = true;  // their shadow memory needs terabytes of address space
+#else
+constexpr bool kSanitizer = false;
+#endif
+
+Status set_limit(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
+  const rlimit limit{soft, hard};
+  if (::setrlimit(resource, &limit) == 0) return Status::ok();
+  return Status::io_error("setrlimit " + std::to_string(resource) + ": " + std::strerror(errno));
+}
+
+/// Root's rights over files and limits are of no use to a decoder.
+Status drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+  if (::syscall(SYS_capset, &header, none.data()) == 0) return Status::ok();
+  return Status::permission_denied(std::string("cannot drop capabilities: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+Status limit_process(std::uint64_t memory_bytes, std::uint64_t cpu_seconds) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+    return Status::io_error(std::string("prctl: ") + std::strerror(errno));
+  }
+  if (!kSanitizer) NVMDB_TRY(set_limit(RLIMIT_AS, memory_bytes, RLIM_INFINITY));
+  NVMDB_TRY(set_limit(RLIMIT_CPU, cpu_seconds, RLIM_INFINITY));
+  NVMDB_TRY(set_limit(RLIMIT_NOFILE, 32, 32));
+  NVMDB_TRY(set_limit(RLIMIT_NPROC, 0, 0));
+  NVMDB_TRY(set_limit(RLIMIT_FSIZE, 0, 0));
+  return set_limit(RLIMIT_CORE, 0, 0);
+}
+
+Result<std::string> enter_sandbox(const std::string& readable_directory, int channel_descriptor) {
+  NVMDB_ASSIGN(const int abi, restrict_files(readable_directory));
+  NVMDB_TRY(drop_capabilities());
+  NVMDB_TRY(filter_system_calls(channel_descriptor));
+  return "Landlock ABI " + std::to_string(abi) + (abi >= 4 ? " (files, network)" : " (files)") +
+         ", seccomp allow-list, no capabilities, resource limits";
+}
+
+}  // namespace nvmdb::ingest
