@@ -51,7 +51,7 @@ Status FieldImport::finish() {
 Status FieldImport::run(std::uint32_t number, DecodedRun run) {
   NVMDB_CHECK(number == run_numbers_.size(), "run numbers count up");
   if (!nlohmann::json::accept(run.attributes)) run.attributes = "{}";
-  NVMDB_ASSIGN(OpenRun * const open, open_run(run));
+  NVMDB_ASSIGN(OpenRun* const open, open_run(run));
   run_numbers_.push_back(open);
   return Status::ok();
 }
@@ -65,7 +65,8 @@ Result<FieldImport::OpenRun*> FieldImport::open_run(const DecodedRun& run) {
   description.significance = run.significance;
   description.format = run.format;
   description.attributes = run.attributes;
-  const auto same = std::find_if(runs_.begin(), runs_.end(), [&](const auto& r) { return r->key == description.key; });
+  const auto same =
+      std::find_if(runs_.begin(), runs_.end(), [&](const auto& r) { return r->key == description.key; });
   if (same != runs_.end()) return same->get();
   NVMDB_ASSIGN(std::unique_ptr<engine::RunWriter> writer, store_.write(description));
   runs_.push_back(std::make_unique<OpenRun>(OpenRun{description.key, std::move(writer), {}}));
@@ -85,14 +86,13 @@ Status FieldImport::begin_field(const DecodedField& field) {
     NVMDB_ASSIGN(const engine::GridId id, run.writer->grid(grids_[field.grid]));
     grid = run.grids.emplace(field.grid, id).first;
   }
-  const Status status =
-      run.writer->begin_field(engine::FieldHeader{.member = field.member,
-                                                  .parameter = field.parameter,
-                                                  .level = field.level,
-                                                  .step = field.step,
-                                                  .grid = grid->second,
-                                                  .encoding = field.encoding,
-                                                  .points = field.points});
+  const Status status = run.writer->begin_field(engine::FieldHeader{.member = field.member,
+                                                                    .parameter = field.parameter,
+                                                                    .level = field.level,
+                                                                    .step = field.step,
+                                                                    .grid = grid->second,
+                                                                    .encoding = field.encoding,
+                                                                    .points = field.points});
   writer_ = status.is_ok() ? run.writer.get() : nullptr;
   if (status.code() == Code::InvalidArgument) return rejected(field.where, status);
   return status;
@@ -112,7 +112,8 @@ Status FieldImport::end_field(const DecodedStatistics& statistics) {
 }
 
 Status FieldImport::cancel_field() {
-  if (engine::RunWriter* const writer = std::exchange(writer_, nullptr); writer != nullptr) writer->cancel_field();
+  if (engine::RunWriter* const writer = std::exchange(writer_, nullptr); writer != nullptr)
+    writer->cancel_field();
   return Status::ok();
 }
 

@@ -14,16 +14,16 @@
 
 namespace nvmdb::ingest {
 
-/// Stores what one job brings: field bytes go from the shared ring straight to NVM, steps are committed as the worker
-/// names them, and the rest at the end.
-/// Threads: one.
+/// Stores what one job brings: field bytes go from the shared ring straight to NVM, steps are committed as
+/// the worker names them, and the rest at the end. Threads: one.
 class FieldImport final : public ReplyHandler {
  public:
   FieldImport(engine::FieldStore& store, const SourceFile& source, const IngestOptions& options,
               const std::function<void(const IngestedStep&)>& on_step);
   ~FieldImport() override;
 
-  /// Commits the steps that are still open, runs in time order. Errors: those of commits; InvalidArgument (changed).
+  /// Commits the steps that are still open, runs in time order. Errors: those of commits; InvalidArgument
+  /// (changed).
   [[nodiscard]] Status finish();
   /// Drops what is not committed, to begin the file again. Steps already committed are not reported twice.
   void restart();

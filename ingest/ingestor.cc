@@ -57,8 +57,12 @@ Result<std::unique_ptr<Ingestor>> Ingestor::start(engine::FieldStore& store, con
 Ingestor::Ingestor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ingestor::~Ingestor() = default;
 
-const std::string& Ingestor::sandbox() const { return state_->pool->sandbox(); }
-std::vector<int> Ingestor::idle_workers() const { return state_->pool->idle_pids(); }
+const std::string& Ingestor::sandbox() const {
+  return state_->pool->sandbox();
+}
+std::vector<int> Ingestor::idle_workers() const {
+  return state_->pool->idle_pids();
+}
 
 Result<IngestReport> Ingestor::ingest_file(const std::filesystem::path& path, const IngestOptions& options,
                                            const std::function<void(const IngestedStep&)>& on_step) {
@@ -84,7 +88,8 @@ Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const Ing
     std::string message = status.message();
     if (message.find(source.name()) == std::string::npos) message = source.name() + ": " + message;
     if (const std::size_t stored = report.steps.size(); stored > 0) {
-      message += "; " + std::to_string(stored) + (stored == 1 ? " step was" : " steps were") + " stored before and stay";
+      message += "; " + std::to_string(stored) + (stored == 1 ? " step was" : " steps were") +
+                 " stored before and stay";
     }
     return Status(status.code(), std::move(message));
   }

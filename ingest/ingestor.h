@@ -44,30 +44,34 @@ struct IngestReport {
 };
 
 struct IngestorOptions {
-  std::filesystem::path worker_binary;   ///< empty: nvmdb-ingest-worker beside this executable
+  std::filesystem::path worker_binary;  ///< empty: nvmdb-ingest-worker beside this executable
   std::uint32_t workers = 2;
   std::uint64_t worker_memory_bytes = 4ULL << 30U;
-  std::uint32_t worker_cpu_seconds = 60;       ///< CPU of a worker for one file, plus 1 s per 20 MB of file
-  std::uint32_t hang_seconds = 30;             ///< without any progress
-  bool allow_without_sandbox = false;          ///< else ingest is refused where Landlock or seccomp is missing
-  std::vector<std::string> worker_environment; ///< "NAME=VALUE" besides the fixed environment of workers
+  std::uint32_t worker_cpu_seconds = 60;  ///< CPU of a worker for one file, plus 1 s per 20 MB of file
+  std::uint32_t hang_seconds = 30;        ///< without any progress
+  bool allow_without_sandbox = false;     ///< else ingest is refused where Landlock or seccomp is missing
+  std::vector<std::string> worker_environment;  ///< "NAME=VALUE" besides the fixed environment of workers
 };
 
-/// Ingests files: a sandboxed worker process decodes, this process stores. Worker death is an error of that file.
-/// Threads: any number of ingest() calls; they share the workers.
+/// Ingests files: a sandboxed worker process decodes, this process stores. Worker death is an error of that
+/// file. Threads: any number of ingest() calls; they share the workers.
 class Ingestor {
  public:
-  /// Starts the workers. Errors: IoError (worker binary not found or will not start), PermissionDenied (no sandbox).
-  [[nodiscard]] static Result<std::unique_ptr<Ingestor>> start(engine::FieldStore& store, const IngestorOptions& options);
+  /// Starts the workers. Errors: IoError (worker binary not found or will not start), PermissionDenied (no
+  /// sandbox).
+  [[nodiscard]] static Result<std::unique_ptr<Ingestor>> start(engine::FieldStore& store,
+                                                               const IngestorOptions& options);
   ~Ingestor();
   Ingestor(const Ingestor&) = delete;
   Ingestor& operator=(const Ingestor&) = delete;
 
   /// Stores what the file holds. `on_step` is told of each step as soon as it is durable.
-  /// Errors: NotFound, PermissionDenied, InvalidArgument (a directory, empty, not GRIB or NetCDF, refused), Corruption,
+  /// Errors: NotFound, PermissionDenied, InvalidArgument (a directory, empty, not GRIB or NetCDF, refused),
+  /// Corruption,
   ///         IoError, OutOfSpace, Overloaded. Steps acknowledged before an error stay.
-  [[nodiscard]] Result<IngestReport> ingest_file(const std::filesystem::path& path, const IngestOptions& options,
-                                                 const std::function<void(const IngestedStep&)>& on_step = {});
+  [[nodiscard]] Result<IngestReport> ingest_file(
+      const std::filesystem::path& path, const IngestOptions& options,
+      const std::function<void(const IngestedStep&)>& on_step = {});
   /// Same, of an open file (kept open by the caller); `name` is for messages.
   [[nodiscard]] Result<IngestReport> ingest_fd(int fd, const std::string& name, const IngestOptions& options,
                                                const std::function<void(const IngestedStep&)>& on_step = {});

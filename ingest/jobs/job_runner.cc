@@ -27,7 +27,8 @@ class JobRunner {
     const std::uint64_t deadline =
         system_clock().monotonic_ns() + kWallPerCpu * cpu_seconds * kNanosecondsPerSecond;
     const protocol::Job job{source_.format(), options_.limits};
-    if (const Status sent = worker_.submit(source_.rewound(), source_.size(), job, cpu_seconds); !sent.is_ok()) {
+    if (const Status sent = worker_.submit(source_.rewound(), source_.size(), job, cpu_seconds);
+        !sent.is_ok()) {
       return failed(sent.message());
     }
     while (!reader_.outcome().has_value()) {
@@ -71,7 +72,8 @@ class JobRunner {
   JobEnd died() {
     const WorkerProcess::Death death = worker_.reap(false);
     if (const auto call = reader_.forbidden_call(); call.has_value()) {
-      return failed("decoder tried a forbidden system call (number " + std::to_string(*call) + ") and was stopped");
+      return failed("decoder tried a forbidden system call (number " + std::to_string(*call) +
+                    ") and was stopped");
     }
     if (death.signal == SIGXCPU) return failed("decoder used more CPU time than it may");
     return failed("decoder crashed (" + death.text() + ")");
@@ -80,7 +82,9 @@ class JobRunner {
     (void)worker_.reap(true);
     return failed("decoder was stopped: " + why);
   }
-  static JobEnd failed(const std::string& how) { return {JobEnd::Kind::WorkerFailed, Status::corruption(how)}; }
+  static JobEnd failed(const std::string& how) {
+    return {JobEnd::Kind::WorkerFailed, Status::corruption(how)};
+  }
 
   WorkerProcess& worker_;
   const SourceFile& source_;
@@ -90,7 +94,8 @@ class JobRunner {
 
 }  // namespace
 
-JobEnd run_job(WorkerProcess& worker, const SourceFile& source, const JobOptions& options, ReplyHandler& handler) {
+JobEnd run_job(WorkerProcess& worker, const SourceFile& source, const JobOptions& options,
+               ReplyHandler& handler) {
   return JobRunner(worker, source, options, handler).run();
 }
 

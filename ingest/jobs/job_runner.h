@@ -13,7 +13,8 @@ namespace nvmdb::ingest {
 struct JobEnd {
   enum class Kind {
     Done,           ///< `status` is what the decoder says of the file
-    HandlerFailed,  ///< `status` is the handler's; the worker is in the middle of the file and of no use any more
+    HandlerFailed,  ///< `status` is the handler's; the worker is in the middle of the file and of no use any
+                    ///< more
     WorkerFailed,   ///< it crashed, hung or broke the protocol; `status` says how
   };
   Kind kind = Kind::Done;

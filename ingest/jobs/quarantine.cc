@@ -13,8 +13,9 @@ constexpr std::size_t kEntriesMax = 10'000;
 Status Quarantine::check(const SourceFile& file) {
   {
     const MutexLock lock(mutex_);
-    const bool possible = std::any_of(entries_.begin(), entries_.end(),
-                                      [&file](const auto& entry) { return entry.second.size == file.size(); });
+    const bool possible = std::any_of(entries_.begin(), entries_.end(), [&file](const auto& entry) {
+      return entry.second.size == file.size();
+    });
     if (!possible) return Status::ok();
   }
   NVMDB_ASSIGN(const std::string hash, file.content_hash());
@@ -22,7 +23,8 @@ Status Quarantine::check(const SourceFile& file) {
   const auto found = entries_.find(hash);
   if (found == entries_.end() || found->second.crashes < kCrashesMax) return Status::ok();
   return Status::invalid_argument(file.name() + " is quarantined: it stopped the decoder " +
-                                  std::to_string(found->second.crashes) + " times, last: " + found->second.how);
+                                  std::to_string(found->second.crashes) +
+                                  " times, last: " + found->second.how);
 }
 
 void Quarantine::note_crash(const SourceFile& file, const Status& how) {

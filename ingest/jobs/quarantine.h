@@ -10,12 +10,12 @@
 
 namespace nvmdb::ingest {
 
-/// Contents that crashed or hung a worker. After three times a content is refused without being decoded, until the
-/// server starts again. Known by content hash, whatever the file is called.
-/// Threads: any number.
+/// Contents that crashed or hung a worker. After three times a content is refused without being decoded,
+/// until the server starts again. Known by content hash, whatever the file is called. Threads: any number.
 class Quarantine {
  public:
-  /// Errors: InvalidArgument (refused: says why). A content is hashed only when one of its size has crashed before.
+  /// Errors: InvalidArgument (refused: says why). A content is hashed only when one of its size has crashed
+  /// before.
   [[nodiscard]] Status check(const SourceFile& file);
   void note_crash(const SourceFile& file, const Status& how);
 

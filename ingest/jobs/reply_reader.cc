@@ -50,18 +50,26 @@ std::optional<std::uint64_t> ReplyReader::take_credit() {
 
 Result<ByteSpan> ReplyReader::piece(std::uint64_t position, std::uint64_t bytes) {
   const std::uint64_t ring_bytes = ring_.size();
-  if (bytes == 0 || bytes > protocol::kPieceBytesMax) return violation("a piece of " + std::to_string(bytes) + " bytes");
+  if (bytes == 0 || bytes > protocol::kPieceBytesMax)
+    return violation("a piece of " + std::to_string(bytes) + " bytes");
   // What the worker may write is [credited, credited + ring); it cannot go back. No sum here can overflow.
-  if (position < progress_.consumed || position - progress_.credited > ring_bytes - bytes) return violation("a piece out of its place");
+  if (position < progress_.consumed || position - progress_.credited > ring_bytes - bytes)
+    return violation("a piece out of its place");
   const std::uint64_t offset = position % ring_bytes;
   if (bytes > ring_bytes - offset) return violation("a piece across the end of the ring");
   progress_.consumed = position + bytes;
   return ring_.subspan(offset, bytes);
 }
 
-Status ReplyReader::handle(const protocol::Hello&) { return violation("a greeting during a job"); }
-Status ReplyReader::handle(const protocol::Job&) { return violation("a job from the worker"); }
-Status ReplyReader::handle(const protocol::Credit&) { return violation("a credit from the worker"); }
+Status ReplyReader::handle(const protocol::Hello&) {
+  return violation("a greeting during a job");
+}
+Status ReplyReader::handle(const protocol::Job&) {
+  return violation("a job from the worker");
+}
+Status ReplyReader::handle(const protocol::Credit&) {
+  return violation("a credit from the worker");
+}
 
 Status ReplyReader::handle(const protocol::BlobPiece& message) {
   if (field_.has_value()) return violation("a description within a field");
@@ -92,8 +100,10 @@ Status ReplyReader::handle(const protocol::GridFromBlob&) {
 
 Status ReplyReader::handle(const DecodedField& field) {
   if (field_.has_value() || !blob_.empty()) return violation("a field begins within something else");
-  if (field.run >= runs_ || field.grid >= grid_points_.size()) return violation("a field of an unknown run or grid");
-  if (field.points != grid_points_[field.grid]) return violation("a field does not have the points of its grid");
+  if (field.run >= runs_ || field.grid >= grid_points_.size())
+    return violation("a field of an unknown run or grid");
+  if (field.points != grid_points_[field.grid])
+    return violation("a field does not have the points of its grid");
   if (field.points > limits_.decode.field_bytes_max / sizeof(float)) return violation("a field is too large");
   if (++fields_ > limits_.decode.fields_max) return violation("too many fields");
   const std::uint64_t extent_bytes = field.encoding.extent_bytes(field.points);
@@ -105,7 +115,8 @@ Status ReplyReader::handle(const DecodedField& field) {
 
 Status ReplyReader::handle(const protocol::FieldPiece& message) {
   if (!field_.has_value()) return violation("bytes without a field");
-  if (message.bytes > field_->extent_bytes - field_->received) return violation("more bytes than the field has");
+  if (message.bytes > field_->extent_bytes - field_->received)
+    return violation("more bytes than the field has");
   NVMDB_ASSIGN(const ByteSpan bytes, piece(message.position, message.bytes));
   const std::uint64_t at = field_->received;
   field_->received += message.bytes;
@@ -115,7 +126,8 @@ Status ReplyReader::handle(const protocol::FieldPiece& message) {
 Status ReplyReader::handle(const protocol::EndField& message) {
   if (!field_.has_value()) return violation("an end without a field");
   if (field_->received != field_->extent_bytes) return violation("a field ends before its bytes do");
-  if (!plausible(message.statistics, field_->points)) return violation("statistics of a field contradict each other");
+  if (!plausible(message.statistics, field_->points))
+    return violation("statistics of a field contradict each other");
   field_.reset();
   return handler_.end_field(message.statistics);
 }

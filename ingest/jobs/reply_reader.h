@@ -29,8 +29,8 @@ class ReplyHandler {
 /// What one job may bring.
 struct ReplyLimits {
   DecodeLimits decode;
-  std::uint64_t total_bytes_max = 4ULL << 30U;  ///< of all extents
-  std::uint64_t grid_bytes_max = 512ULL << 20U; ///< of all definitions and positions
+  std::uint64_t total_bytes_max = 4ULL << 30U;   ///< of all extents
+  std::uint64_t grid_bytes_max = 512ULL << 20U;  ///< of all definitions and positions
   std::uint32_t runs_max = 1024;
   std::uint32_t grids_max = 65536;
 };
@@ -41,9 +41,8 @@ struct RingProgress {
   std::uint64_t credited = 0;  ///< given back up to here
 };
 
-/// Reads the packets of one job. Trusts nothing: order of messages, numbers, sizes and places in the ring are checked
-/// before the handler hears of them.
-/// Threads: one.
+/// Reads the packets of one job. Trusts nothing: order of messages, numbers, sizes and places in the ring are
+/// checked before the handler hears of them. Threads: one.
 class ReplyReader {
  public:
   /// `ring` is the worker's ring as the server sees it; `progress` is the worker's and outlives the reader.

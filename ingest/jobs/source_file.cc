@@ -20,12 +20,17 @@ constexpr std::size_t kShownNameMax = 1024;
 Status open_error(const std::string& name, int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return Status::not_found(name + ": no such file");
+    case ENOTDIR:
+      return Status::not_found(name + ": no such file");
     case EACCES:
-    case EPERM: return Status::permission_denied(name + ": no permission to read it");
-    case ELOOP: return Status::invalid_argument(name + ": too many symbolic links");
-    case ENAMETOOLONG: return Status::invalid_argument("the file name is too long");
-    default: return Status::io_error(name + ": " + std::strerror(error));
+    case EPERM:
+      return Status::permission_denied(name + ": no permission to read it");
+    case ELOOP:
+      return Status::invalid_argument(name + ": too many symbolic links");
+    case ENAMETOOLONG:
+      return Status::invalid_argument("the file name is too long");
+    default:
+      return Status::io_error(name + ": " + std::strerror(error));
   }
 }
 
@@ -72,12 +77,14 @@ Status SourceFile::inspect() {
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) return Status::io_error(name_ + ": " + std::strerror(errno));
   NVMDB_TRY(check_regular(name_, status.st_mode));
-  if (status.st_size == 0) return Status::invalid_argument(name_ + " is empty; expected a GRIB or NetCDF file");
+  if (status.st_size == 0)
+    return Status::invalid_argument(name_ + " is empty; expected a GRIB or NetCDF file");
   size_ = static_cast<std::uint64_t>(status.st_size);
   modified_ = status.st_mtim;
   NVMDB_ASSIGN(format_, detect_format(fd_.get()));
   if (format_ == FileFormat::Unknown) {
-    return Status::invalid_argument(name_ + " is neither GRIB nor NetCDF: its first bytes are those of no known format");
+    return Status::invalid_argument(
+        name_ + " is neither GRIB nor NetCDF: its first bytes are those of no known format");
   }
   return Status::ok();
 }

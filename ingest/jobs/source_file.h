@@ -17,7 +17,8 @@ namespace nvmdb::ingest {
 class SourceFile {
  public:
   /// Follows symbolic links. Never blocks on a FIFO nor opens a device.
-  /// Errors: NotFound, PermissionDenied, InvalidArgument (not a regular file, empty, neither GRIB nor NetCDF), IoError.
+  /// Errors: NotFound, PermissionDenied, InvalidArgument (not a regular file, empty, neither GRIB nor
+  /// NetCDF), IoError.
   [[nodiscard]] static Result<SourceFile> open(const std::filesystem::path& path);
   /// Of an open descriptor, which stays the caller's and keeps its offset. Same errors.
   [[nodiscard]] static Result<SourceFile> reopen(int fd, const std::string& name);

@@ -27,7 +27,8 @@ Result<WorkerPool::Lease> WorkerPool::acquire(bool fresh) {
   {
     std::unique_lock lock(mutex_);
     if (waiting_ >= kWaitingMax) {
-      return Status::overloaded(std::to_string(waiting_) + " files wait for an ingest worker; try again later");
+      return Status::overloaded(std::to_string(waiting_) +
+                                " files wait for an ingest worker; try again later");
     }
     ++waiting_;
     freed_.wait(lock, [this] { return leased_ < count_; });
@@ -48,7 +49,8 @@ std::unique_ptr<WorkerProcess> WorkerPool::take_idle(bool fresh) {
   if (idle_.empty()) return nullptr;
   auto chosen = idle_.end() - 1;
   if (fresh) {
-    const auto unused = std::find_if(idle_.begin(), idle_.end(), [](const auto& worker) { return worker->jobs() == 0; });
+    const auto unused =
+        std::find_if(idle_.begin(), idle_.end(), [](const auto& worker) { return worker->jobs() == 0; });
     if (unused != idle_.end()) chosen = unused;
   }
   std::unique_ptr<WorkerProcess> worker = std::move(*chosen);

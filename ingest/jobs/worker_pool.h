@@ -10,19 +10,21 @@
 
 namespace nvmdb::ingest {
 
-/// The workers of a server: each serves one job at a time and is replaced after kJobsMax, or when it is suspect.
-/// Threads: any number.
+/// The workers of a server: each serves one job at a time and is replaced after kJobsMax, or when it is
+/// suspect. Threads: any number.
 class WorkerPool {
  public:
   static constexpr std::uint32_t kJobsMax = 100;
 
   /// Starts all and waits for their greetings. Errors: see WorkerProcess.
-  [[nodiscard]] static Result<std::unique_ptr<WorkerPool>> start(const WorkerOptions& options, std::uint32_t count);
+  [[nodiscard]] static Result<std::unique_ptr<WorkerPool>> start(const WorkerOptions& options,
+                                                                 std::uint32_t count);
 
   /// A worker for one job. Ends the worker when destroyed without keep().
   class Lease {
    public:
-    Lease(WorkerPool& pool, std::unique_ptr<WorkerProcess> worker) : pool_(&pool), worker_(std::move(worker)) {}
+    Lease(WorkerPool& pool, std::unique_ptr<WorkerProcess> worker)
+        : pool_(&pool), worker_(std::move(worker)) {}
     Lease(Lease&& other) noexcept;
     Lease& operator=(Lease&&) = delete;
     Lease(const Lease&) = delete;
@@ -39,8 +41,8 @@ class WorkerPool {
     bool keep_ = false;
   };
 
-  /// Waits for a free worker; with `fresh`, one that has served no job. Errors: Overloaded (too many wait already),
-  /// and those of starting a worker.
+  /// Waits for a free worker; with `fresh`, one that has served no job. Errors: Overloaded (too many wait
+  /// already), and those of starting a worker.
   [[nodiscard]] Result<Lease> acquire(bool fresh);
 
   /// What protects the workers, in words.

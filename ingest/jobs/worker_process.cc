@@ -24,7 +24,9 @@ constexpr int kSafeDescriptor = 10;  ///< above those that the child's are moved
 constexpr int kGreetingTimeoutMs = 30'000;
 constexpr const char* kDefinitions = "/usr/share/eccodes";
 
-Status system_error(const std::string& what, int error) { return Status::io_error(what + ": " + std::strerror(error)); }
+Status system_error(const std::string& what, int error) {
+  return Status::io_error(what + ": " + std::strerror(error));
+}
 
 /// The ring: of fixed size for ever, so that no access to it can fault.
 Result<protocol::FileDescriptor> make_ring() {
@@ -85,7 +87,8 @@ class Spawn {
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     // An own process group: an interrupt from the terminal is the server's to handle.
     ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(&attributes_,
+                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   }
   ~Spawn() {
     ::posix_spawn_file_actions_destroy(&actions_);
@@ -94,7 +97,8 @@ class Spawn {
   Spawn(const Spawn&) = delete;
   Spawn& operator=(const Spawn&) = delete;
 
-  Result<pid_t> run(std::vector<std::string> arguments, std::vector<std::string> environment, int channel, int ring) {
+  Result<pid_t> run(std::vector<std::string> arguments, std::vector<std::string> environment, int channel,
+                    int ring) {
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
       ::posix_spawn_file_actions_addopen(&actions_, standard, "/dev/null", O_RDWR, 0);
     }
@@ -104,8 +108,8 @@ class Spawn {
     const std::vector<char*> argument_pointers = pointers_to(arguments);
     const std::vector<char*> environment_pointers = pointers_to(environment);
     pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, arguments.front().c_str(), &actions_, &attributes_, argument_pointers.data(),
-                                    environment_pointers.data());
+    const int error = ::posix_spawn(&pid, arguments.front().c_str(), &actions_, &attributes_,
+                                    argument_pointers.data(), environment_pointers.data());
     if (error != 0) return system_error("cannot start the ingest worker " + arguments.front(), error);
     return pid;
   }
@@ -129,7 +133,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerOptions&
   void* memory = ::mmap(nullptr, protocol::kRingBytes, PROT_READ, MAP_SHARED | MAP_POPULATE, ring.get(), 0);
   if (memory == MAP_FAILED) return system_error("cannot map the ring", errno);
   const ByteSpan mapped(static_cast<const std::byte*>(memory), protocol::kRingBytes);
-  const Result<pid_t> pid = Spawn().run(std::move(arguments), environment_of(options), theirs.get(), ring.get());
+  const Result<pid_t> pid =
+      Spawn().run(std::move(arguments), environment_of(options), theirs.get(), ring.get());
   if (!pid.is_ok()) {
     ::munmap(memory, protocol::kRingBytes);
     return pid.status();
@@ -137,7 +142,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerOptions&
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(options, *pid, std::move(ends.first), mapped));
 }
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, pid_t pid, protocol::FileDescriptor channel, ByteSpan ring)
+WorkerProcess::WorkerProcess(const WorkerOptions& options, pid_t pid, protocol::FileDescriptor channel,
+                             ByteSpan ring)
     : options_(options), pid_(pid), channel_(std::move(channel)), ring_(ring) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -150,8 +156,8 @@ Status WorkerProcess::await_greeting() {
   Result<protocol::Channel::Packet> packet = channel_.receive(kGreetingTimeoutMs, false);
   if (!packet.is_ok()) {
     const bool hangs = packet.status().code() == Code::DeadlineExceeded;
-    return Status::io_error("the ingest worker " + options_.binary.string() + " does not start: " +
-                            (hangs ? packet.status().message() : reap(false).text()));
+    return Status::io_error("the ingest worker " + options_.binary.string() +
+                            " does not start: " + (hangs ? packet.status().message() : reap(false).text()));
   }
   NVMDB_ASSIGN(const std::vector<protocol::Message> messages, protocol::decode_packet(packet->bytes));
   const auto* hello = messages.size() == 1 ? std::get_if<protocol::Hello>(&messages.front()) : nullptr;
@@ -167,7 +173,8 @@ Status WorkerProcess::await_greeting() {
   return Status::ok();
 }
 
-Status WorkerProcess::submit(int fd, std::uint64_t file_bytes, const protocol::Job& job, std::uint64_t cpu_seconds) {
+Status WorkerProcess::submit(int fd, std::uint64_t file_bytes, const protocol::Job& job,
+                             std::uint64_t cpu_seconds) {
   NVMDB_TRY(raise_limits(file_bytes, cpu_seconds));
   ByteWriter packet;
   protocol::encode(job, packet);

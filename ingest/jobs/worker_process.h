@@ -33,18 +33,20 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  /// Waits for its greeting, once. Errors: PermissionDenied (no sandbox: says what is missing), IoError (it died, or
-  /// is of another version).
+  /// Waits for its greeting, once. Errors: PermissionDenied (no sandbox: says what is missing), IoError (it
+  /// died, or is of another version).
   [[nodiscard]] Status await_greeting();
   /// What protects, in the worker's words.
   [[nodiscard]] const std::string& sandbox() const { return sandbox_; }
 
   /// Hands over an input. Memory may grow by the mapping of the file, CPU by `cpu_seconds`.
-  [[nodiscard]] Status submit(int fd, std::uint64_t file_bytes, const protocol::Job& job, std::uint64_t cpu_seconds);
+  [[nodiscard]] Status submit(int fd, std::uint64_t file_bytes, const protocol::Job& job,
+                              std::uint64_t cpu_seconds);
   [[nodiscard]] protocol::Channel& channel() { return channel_; }
   [[nodiscard]] ByteSpan ring() const { return ring_; }
 
-  /// Ends the process if it has not ended, and says how it ended: "signal 11 (Segmentation fault)", "exit status 3".
+  /// Ends the process if it has not ended, and says how it ended: "signal 11 (Segmentation fault)", "exit
+  /// status 3".
   struct Death {
     int signal = 0;
     int exit_status = 0;

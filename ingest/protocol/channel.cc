@@ -15,7 +15,9 @@
 namespace nvmdb::ingest::protocol {
 namespace {
 
-Status system_error(const char* what) { return Status::io_error(std::string(what) + ": " + std::strerror(errno)); }
+Status system_error(const char* what) {
+  return Status::io_error(std::string(what) + ": " + std::strerror(errno));
+}
 
 /// Room for one descriptor, aligned as the kernel wants it.
 union ControlBuffer {
@@ -45,14 +47,17 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int FileDescriptor::release() { return std::exchange(fd_, -1); }
+int FileDescriptor::release() {
+  return std::exchange(fd_, -1);
+}
 
 Channel::Channel(FileDescriptor socket)
     : socket_(std::move(socket)), buffer_(std::make_unique<std::byte[]>(kPacketBytesMax)) {}
 
 Result<std::pair<FileDescriptor, FileDescriptor>> Channel::make_pair() {
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_error("socketpair");
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return system_error("socketpair");
   return std::pair(FileDescriptor(ends[0]), FileDescriptor(ends[1]));
 }
 
@@ -87,7 +92,8 @@ Result<Channel::Packet> Channel::receive(int timeout_ms, bool accept_descriptor)
       ready = ::poll(&waited, 1, timeout_ms);
     } while (ready < 0 && errno == EINTR);
     if (ready < 0) return system_error("poll");
-    if (ready == 0) return Status::deadline_exceeded("nothing came within " + std::to_string(timeout_ms) + " ms");
+    if (ready == 0)
+      return Status::deadline_exceeded("nothing came within " + std::to_string(timeout_ms) + " ms");
   }
   iovec part{buffer_.get(), kPacketBytesMax};
   msghdr message{};

@@ -47,9 +47,9 @@ class Channel {
     ByteSpan bytes;
     FileDescriptor descriptor;
   };
-  /// Waits for the next packet, forever when `timeout_ms` is negative. A descriptor sent with it is taken only when
-  /// `accept_descriptor`; else the kernel drops it.
-  /// Errors: NotFound (the other end is gone), DeadlineExceeded, Corruption (packet too long), IoError.
+  /// Waits for the next packet, forever when `timeout_ms` is negative. A descriptor sent with it is taken
+  /// only when `accept_descriptor`; else the kernel drops it. Errors: NotFound (the other end is gone),
+  /// DeadlineExceeded, Corruption (packet too long), IoError.
   [[nodiscard]] Result<Packet> receive(int timeout_ms, bool accept_descriptor);
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }

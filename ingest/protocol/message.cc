@@ -16,7 +16,9 @@ constexpr met::UnixSeconds kTimeMin = -62'135'596'800;
 constexpr met::UnixSeconds kTimeMax = 253'402'300'799;
 constexpr std::int64_t kStepSecondsMax = 316'000'000'000;
 
-Status corrupt(const std::string& what) { return Status::corruption("reply of the decoder: " + what); }
+Status corrupt(const std::string& what) {
+  return Status::corruption("reply of the decoder: " + what);
+}
 
 void put(ByteWriter& out, const Status& status) {
   out.put(static_cast<std::uint8_t>(status.code()));
@@ -29,7 +31,9 @@ class FieldReader {
   explicit FieldReader(ByteSpan bytes) : in_(bytes) {}
 
   template <class T>
-  T number() { return in_.get<T>(); }
+  T number() {
+    return in_.get<T>();
+  }
   double finite(const char* what) {
     const auto value = in_.get<double>();
     require(std::isfinite(value), what, "is not finite");
@@ -102,27 +106,31 @@ void get_body(Job& m, FieldReader& in) {
   m.limits.fields_max = in.number<std::uint64_t>();
 }
 
-void put_body(const Credit& m, ByteWriter& out) { out.put(m.position); }
-void get_body(Credit& m, FieldReader& in) { m.position = in.number<std::uint64_t>(); }
+void put_body(const Credit& m, ByteWriter& out) {
+  out.put(m.position);
+}
+void get_body(Credit& m, FieldReader& in) {
+  m.position = in.number<std::uint64_t>();
+}
 
 template <class Piece>
-  requires std::is_same_v<Piece, BlobPiece> || std::is_same_v<Piece, FieldPiece>
+requires std::is_same_v<Piece, BlobPiece> || std::is_same_v<Piece, FieldPiece>
 void put_body(const Piece& m, ByteWriter& out) {
   out.put(m.position);
   out.put(m.bytes);
 }
 template <class Piece>
-  requires std::is_same_v<Piece, BlobPiece> || std::is_same_v<Piece, FieldPiece>
+requires std::is_same_v<Piece, BlobPiece> || std::is_same_v<Piece, FieldPiece>
 void get_body(Piece& m, FieldReader& in) {
   m.position = in.template number<std::uint64_t>();
   m.bytes = in.template number<std::uint64_t>();
 }
 
 template <class Empty>
-  requires std::is_empty_v<Empty>
+requires std::is_empty_v<Empty>
 void put_body(const Empty&, ByteWriter&) {}
 template <class Empty>
-  requires std::is_empty_v<Empty>
+requires std::is_empty_v<Empty>
 void get_body(Empty&, FieldReader&) {}
 
 void put_body(const DecodedField& m, ByteWriter& out) {
@@ -213,11 +221,19 @@ void get_body(StepDone& m, FieldReader& in) {
   m.end_seconds = in.in_range(-kStepSecondsMax, kStepSecondsMax, "end of the step");
 }
 
-void put_body(const JobDone& m, ByteWriter& out) { put(out, m.outcome); }
-void get_body(JobDone& m, FieldReader& in) { m.outcome = in.status(); }
+void put_body(const JobDone& m, ByteWriter& out) {
+  put(out, m.outcome);
+}
+void get_body(JobDone& m, FieldReader& in) {
+  m.outcome = in.status();
+}
 
-void put_body(const ForbiddenCall& m, ByteWriter& out) { out.put(m.number); }
-void get_body(ForbiddenCall& m, FieldReader& in) { m.number = in.number<std::uint32_t>(); }
+void put_body(const ForbiddenCall& m, ByteWriter& out) {
+  out.put(m.number);
+}
+void get_body(ForbiddenCall& m, FieldReader& in) {
+  m.number = in.number<std::uint32_t>();
+}
 
 /// Reads alternative `Index` of Message when that is `type`, else tries the next.
 template <std::size_t Index = 0>
@@ -278,10 +294,11 @@ Result<DecodedRun> decode_run(ByteSpan bytes) {
   in.require(!run.format.empty() && !run.model.empty() && !run.domain.empty(), "name", "is empty");
   run.version = in.text(kNameMax, "version");
   run.reference_time = in.in_range(kTimeMin, kTimeMax, "reference time");
-  run.significance = in.enumerator(met::ReferenceSignificance::Analysis, met::ReferenceSignificance::ObservationTime,
-                                   true, "significance");
+  run.significance = in.enumerator(met::ReferenceSignificance::Analysis,
+                                   met::ReferenceSignificance::ObservationTime, true, "significance");
   run.attributes = in.text(kAttributesMax, "attributes");
-  in.require(run.attributes.starts_with('{') && run.attributes.ends_with('}'), "attributes", "are not a JSON object");
+  in.require(run.attributes.starts_with('{') && run.attributes.ends_with('}'), "attributes",
+             "are not a JSON object");
   NVMDB_TRY(in.finish("run"));
   return run;
 }
@@ -314,7 +331,8 @@ Result<met::Grid> decode_grid(ByteSpan bytes) {
 
 Status check_grid(const met::Grid& grid) {
   NVMDB_TRY(grid.validate());
-  if (!is_clean_text(grid.description, 4096)) return Status::invalid_argument("grid: description is not clean text");
+  if (!is_clean_text(grid.description, 4096))
+    return Status::invalid_argument("grid: description is not clean text");
   const auto finite = [](float value) { return std::isfinite(value); };
   if (!std::all_of(grid.latitudes.begin(), grid.latitudes.end(), finite) ||
       !std::all_of(grid.longitudes.begin(), grid.longitudes.end(), finite)) {

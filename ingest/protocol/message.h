@@ -37,7 +37,8 @@ struct Credit {
   std::uint64_t position = 0;
 };
 
-// Worker to server, while a job runs. Large things (runs, grids) travel through the ring as blob pieces first.
+// Worker to server, while a job runs. Large things (runs, grids) travel through the ring as blob pieces
+// first.
 struct BlobPiece {
   std::uint64_t position = 0;
   std::uint64_t bytes = 0;
@@ -70,14 +71,13 @@ struct ForbiddenCall {
   std::uint32_t number = 0;
 };
 
-using Message = std::variant<Hello, Job, Credit, BlobPiece, RunFromBlob, GridFromBlob, DecodedField, FieldPiece, EndField,
-                             CancelField, Rejected, StepDone, JobDone, ForbiddenCall>;
+using Message = std::variant<Hello, Job, Credit, BlobPiece, RunFromBlob, GridFromBlob, DecodedField,
+                             FieldPiece, EndField, CancelField, Rejected, StepDone, JobDone, ForbiddenCall>;
 
 /// Appends one message to a packet.
 void encode(const Message& message, ByteWriter& packet);
-/// Takes a packet apart. Safe on hostile input: sizes, enumerators and texts are checked, and numbers that must be
-/// finite; what a message means in its place is checked by ReplyReader.
-/// Errors: Corruption.
+/// Takes a packet apart. Safe on hostile input: sizes, enumerators and texts are checked, and numbers that
+/// must be finite; what a message means in its place is checked by ReplyReader. Errors: Corruption.
 [[nodiscard]] Result<std::vector<Message>> decode_packet(ByteSpan packet);
 
 [[nodiscard]] Bytes encode_run(const DecodedRun& run);

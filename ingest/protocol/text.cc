@@ -3,7 +3,9 @@
 namespace nvmdb::ingest::protocol {
 namespace {
 
-unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
+unsigned byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
 
 /// Bytes of the well-formed, printable character at `at`; 0 when there is none. Source: RFC 3629 section 4.
 std::size_t character_size(std::string_view text, std::size_t at) {

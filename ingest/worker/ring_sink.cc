@@ -37,7 +37,8 @@ Status RingSink::finish_job(const Status& outcome) {
 }
 
 void RingSink::take_credit(const protocol::Credit& credit) {
-  NVMDB_CHECK(credit.position >= consumed_ && credit.position <= position_, "the server gave back what it never had");
+  NVMDB_CHECK(credit.position >= consumed_ && credit.position <= position_,
+              "the server gave back what it never had");
   consumed_ = credit.position;
 }
 
@@ -50,7 +51,8 @@ Result<std::uint32_t> RingSink::grid(const met::Grid& grid) {
   return send_once(grids_, protocol::encode_grid(grid), protocol::GridFromBlob{});
 }
 
-Result<std::uint32_t> RingSink::send_once(Numbers& numbers, ByteSpan bytes, const protocol::Message& message) {
+Result<std::uint32_t> RingSink::send_once(Numbers& numbers, ByteSpan bytes,
+                                          const protocol::Message& message) {
   const auto [entry, added] = numbers.try_emplace(hash_of(bytes), narrow<std::uint32_t>(numbers.size()));
   if (added) {
     NVMDB_TRY(send_blob(bytes));
@@ -71,7 +73,9 @@ Status RingSink::send_blob(ByteSpan bytes) {
   return Status::ok();
 }
 
-Status RingSink::begin_field(const DecodedField& field) { return append(field); }
+Status RingSink::begin_field(const DecodedField& field) {
+  return append(field);
+}
 
 Result<std::span<std::byte>> RingSink::space(std::uint64_t wanted) {
   NVMDB_CHECK(wanted > 0, "no space was asked for");
@@ -110,11 +114,17 @@ void RingSink::passed(std::uint64_t bytes) {
   unsent_piece_bytes_ += bytes;
 }
 
-Status RingSink::end_field(const DecodedStatistics& statistics) { return append(protocol::EndField{statistics}); }
+Status RingSink::end_field(const DecodedStatistics& statistics) {
+  return append(protocol::EndField{statistics});
+}
 
-Status RingSink::cancel_field() { return append(protocol::CancelField{}); }
+Status RingSink::cancel_field() {
+  return append(protocol::CancelField{});
+}
 
-Status RingSink::rejected(const std::string& where, const Status& why) { return append(protocol::Rejected{where, why}); }
+Status RingSink::rejected(const std::string& where, const Status& why) {
+  return append(protocol::Rejected{where, why});
+}
 
 Status RingSink::step_done(std::uint32_t run, std::int64_t end_seconds) {
   NVMDB_TRY(append(protocol::StepDone{run, end_seconds}));

@@ -30,8 +30,9 @@ struct ForbiddenCallPacket {
   std::uint32_t size = sizeof(std::uint32_t);
   std::uint32_t number = 0;
 };
-static_assert(std::is_same_v<std::variant_alternative_t<std::variant_size_v<protocol::Message> - 1, protocol::Message>,
-                             protocol::ForbiddenCall>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<std::variant_size_v<protocol::Message> - 1, protocol::Message>,
+                   protocol::ForbiddenCall>);
 
 void tell_and_exit(int, siginfo_t* signal, void*) {
   ForbiddenCallPacket packet;
@@ -50,7 +51,8 @@ class Filter {
   Filter() : context_(::seccomp_init(SCMP_ACT_TRAP), &::seccomp_release) {}
 
   void allow(std::initializer_list<int> calls) {
-    for (const int call : calls) note(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call, 0, nullptr));
+    for (const int call : calls)
+      note(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call, 0, nullptr));
   }
   void allow_if(int call, scmp_arg_cmp condition) {
     note(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call, 1, &condition));
@@ -66,7 +68,8 @@ class Filter {
     note(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
     note(::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
     if (error_ != 0) return refused("cannot build the filter", -error_);
-    if (const int error = ::seccomp_load(context_.get()); error != 0) return refused("cannot load the filter", -error);
+    if (const int error = ::seccomp_load(context_.get()); error != 0)
+      return refused("cannot load the filter", -error);
     return Status::ok();
   }
 
@@ -78,8 +81,12 @@ class Filter {
   int error_ = 0;
 };
 
-scmp_arg_cmp equals(unsigned argument, std::uint64_t value) { return {argument, SCMP_CMP_EQ, value, 0}; }
-scmp_arg_cmp has_none_of(unsigned argument, std::uint64_t bits) { return {argument, SCMP_CMP_MASKED_EQ, bits, 0}; }
+scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+scmp_arg_cmp has_none_of(unsigned argument, std::uint64_t bits) {
+  return {argument, SCMP_CMP_MASKED_EQ, bits, 0};
+}
 
 void allow_decoding(Filter& filter) {
   // Memory, never executable.
@@ -87,9 +94,10 @@ void allow_decoding(Filter& filter) {
   filter.allow_if(SCMP_SYS(mmap), has_none_of(2, PROT_EXEC));
   filter.allow_if(SCMP_SYS(mprotect), has_none_of(2, PROT_EXEC));
   // Descriptors it has, and files that Landlock lets it open, for reading.
-  filter.allow({SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(preadv), SCMP_SYS(lseek), SCMP_SYS(close),
-                SCMP_SYS(dup), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(access),
-                SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(fadvise64), SCMP_SYS(getdents64)});
+  filter.allow({SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(preadv), SCMP_SYS(lseek),
+                SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx),
+                SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(fadvise64),
+                SCMP_SYS(getdents64)});
   filter.allow_if(SCMP_SYS(openat), has_none_of(2, O_ACCMODE | O_CREAT | O_TRUNC));
   for (const int command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC}) {
     filter.allow_if(SCMP_SYS(fcntl), equals(1, static_cast<std::uint64_t>(command)));
@@ -105,8 +113,8 @@ void allow_decoding(Filter& filter) {
 void allow_runtime(Filter& filter) {
   filter.allow({SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
                 SCMP_SYS(gettimeofday), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getrusage),
-                SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall),
-                SCMP_SYS(exit), SCMP_SYS(exit_group)});
+                SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
+                SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group)});
   // abort() resets its own handler and raises; nothing may touch the handler of this filter.
   filter.allow_if(SCMP_SYS(rt_sigaction), equals(0, SIGABRT));
   filter.allow_if(SCMP_SYS(tgkill), equals(0, static_cast<std::uint64_t>(::getpid())));

@@ -54,9 +54,10 @@ std::optional<Arguments> parse(std::span<char*> words) {
 
 std::span<std::byte> map_ring() {
   struct stat status {};
-  if (::fstat(kRingDescriptor, &status) != 0 || status.st_size != static_cast<off_t>(protocol::kRingBytes)) return {};
-  void* memory =
-      ::mmap(nullptr, protocol::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, kRingDescriptor, 0);
+  if (::fstat(kRingDescriptor, &status) != 0 || status.st_size != static_cast<off_t>(protocol::kRingBytes))
+    return {};
+  void* memory = ::mmap(nullptr, protocol::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                        kRingDescriptor, 0);
   if (memory == MAP_FAILED) return {};
   return {static_cast<std::byte*>(memory), protocol::kRingBytes};
 }
@@ -84,9 +85,12 @@ bool say_hello(protocol::Channel& channel, const Arguments& arguments) {
 Status decode(const Decoders& decoders, int fd, const protocol::Job& job, FieldSink& sink) {
   try {
     switch (job.format) {
-      case FileFormat::Unknown: return Status::invalid_argument("neither GRIB nor NetCDF");
-      case FileFormat::Grib: return decoders.grib(fd, job.limits, sink);
-      default: return decoders.netcdf(fd, job.limits, sink);
+      case FileFormat::Unknown:
+        return Status::invalid_argument("neither GRIB nor NetCDF");
+      case FileFormat::Grib:
+        return decoders.grib(fd, job.limits, sink);
+      default:
+        return decoders.netcdf(fd, job.limits, sink);
     }
   } catch (const std::bad_alloc&) {
     return Status::invalid_argument("decoding needs more memory than a decoder may use");
@@ -119,10 +123,12 @@ int serve(protocol::Channel& channel, std::span<std::byte> ring, const Decoders&
 }  // namespace
 
 int run_worker(int argument_count, char** arguments, const Decoders& decoders) {
-  const std::optional<Arguments> parsed = parse(std::span(arguments, static_cast<std::size_t>(argument_count)));
+  const std::optional<Arguments> parsed =
+      parse(std::span(arguments, static_cast<std::size_t>(argument_count)));
   const std::span<std::byte> ring = map_ring();
   if (!parsed || ring.empty()) {
-    std::fputs("nvmdb-ingest-worker decodes files for nvmdb, which starts it. It is not run by hand.\n", stderr);
+    std::fputs("nvmdb-ingest-worker decodes files for nvmdb, which starts it. It is not run by hand.\n",
+               stderr);
     return kUsageExit;
   }
   ::close(kRingDescriptor);

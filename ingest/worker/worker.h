@@ -15,8 +15,8 @@ struct Decoders {
   void (*warm_up)();
 };
 
-/// The whole life of a worker process: limits, sandbox, warm-up, then one job after the other until the server
-/// closes the channel. Returns the exit status.
+/// The whole life of a worker process: limits, sandbox, warm-up, then one job after the other until the
+/// server closes the channel. Returns the exit status.
 [[nodiscard]] int run_worker(int argument_count, char** arguments, const Decoders& decoders);
 
 }  // namespace nvmdb::ingest

@@ -46,7 +46,8 @@ TEST(Message, FieldsComeBackAsTheyWere) {
 }
 
 TEST(Message, RunsAndGridsComeBackAsTheyWere) {
-  const DecodedRun run{"wrf", "wrf", "d01", "0001", 1'705'276'800, met::ReferenceSignificance::Analysis, "{\"a\":1}"};
+  const DecodedRun run{"wrf",      "wrf", "d01", "0001", 1'705'276'800, met::ReferenceSignificance::Analysis,
+                       "{\"a\":1}"};
   const auto run_back = decode_run(encode_run(run));
   ASSERT_TRUE(run_back.is_ok()) << run_back.status().to_string();
   EXPECT_EQ(*run_back, run);
@@ -87,7 +88,8 @@ TEST(Message, RefusesWhatIsNotFiniteOrOutOfRange) {
   EXPECT_FALSE(refused([](DecodedField&) {}));
   EXPECT_TRUE(refused([](DecodedField& f) { f.level.value = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_TRUE(refused([](DecodedField& f) { f.level.bottom = std::numeric_limits<double>::infinity(); }));
-  EXPECT_TRUE(refused([](DecodedField& f) { f.step.end_seconds = std::numeric_limits<std::int64_t>::max(); }));
+  EXPECT_TRUE(
+      refused([](DecodedField& f) { f.step.end_seconds = std::numeric_limits<std::int64_t>::max(); }));
   EXPECT_TRUE(refused([](DecodedField& f) { f.step.process = static_cast<met::StepProcess>(99); }));
   EXPECT_TRUE(refused([](DecodedField& f) { f.encoding.kind = static_cast<met::EncodingKind>(0); }));
   EXPECT_TRUE(refused([](DecodedField& f) { f.encoding.width_bytes = 9; }));

@@ -8,7 +8,8 @@
 
 namespace nvmdb::ingest {
 
-/// Keeps what a job brought, and stops the test when something comes through that a handler may rely on not to.
+/// Keeps what a job brought, and stops the test when something comes through that a handler may rely on not
+/// to.
 class RecordedReply final : public ReplyHandler {
  public:
   struct StoredField {
@@ -28,7 +29,8 @@ class RecordedReply final : public ReplyHandler {
     return Status::ok();
   }
   Status begin_field(const DecodedField& field) override {
-    NVMDB_CHECK(!open && field.run < runs.size() && grids.at(field.grid).points == field.points, "fields fit");
+    NVMDB_CHECK(!open && field.run < runs.size() && grids.at(field.grid).points == field.points,
+                "fields fit");
     NVMDB_CHECK(field.encoding.validate().is_ok(), "encodings are valid");
     open = true;
     current = {field, {}, {}};
@@ -40,7 +42,8 @@ class RecordedReply final : public ReplyHandler {
     return Status::ok();
   }
   Status end_field(const DecodedStatistics& statistics) override {
-    NVMDB_CHECK(open && current.bytes.size() == current.field.encoding.extent_bytes(current.field.points), "whole");
+    NVMDB_CHECK(open && current.bytes.size() == current.field.encoding.extent_bytes(current.field.points),
+                "whole");
     open = false;
     current.statistics = statistics;
     fields.push_back(std::move(current));

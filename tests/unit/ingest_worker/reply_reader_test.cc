@@ -112,7 +112,8 @@ TEST(ReplyReader, RefusesPiecesOutsideTheRing) {
   EXPECT_FALSE(verdict_of_piece(kRingBytes - 64, 128)) << "across the end";
   EXPECT_FALSE(verdict_of_piece(kRingBytes, 64)) << "not given back yet";
   EXPECT_FALSE(verdict_of_piece(std::numeric_limits<std::uint64_t>::max() - 63, 64));
-  EXPECT_FALSE(verdict_of_piece(std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::uint64_t>::max()));
+  EXPECT_FALSE(
+      verdict_of_piece(std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::uint64_t>::max()));
 }
 
 TEST(ReplyReader, RefusesFieldsThatDoNotFit) {
@@ -127,7 +128,8 @@ TEST(ReplyReader, RefusesFieldsThatDoNotFit) {
   EXPECT_FALSE(verdict_of_field([](DecodedField& f) { f.run = 1; }));
   EXPECT_FALSE(verdict_of_field([](DecodedField& f) { f.grid = 1; }));
   EXPECT_FALSE(verdict_of_field([](DecodedField& f) { f.points = 17; }));
-  EXPECT_FALSE(verdict_of_field([](DecodedField& f) { f.points = std::numeric_limits<std::uint64_t>::max(); }));
+  EXPECT_FALSE(
+      verdict_of_field([](DecodedField& f) { f.points = std::numeric_limits<std::uint64_t>::max(); }));
 }
 
 TEST(ReplyReader, RefusesTooMuch) {
@@ -193,8 +195,9 @@ TEST(ReplyReader, RefusesStatisticsThatContradict) {
   EXPECT_FALSE(verdict_of({1, 2, 1.5, 17}));
 }
 
-// Goal: no reply, however damaged, does harm. Method: an honest job's packet, mutated in 1 to 8 places of its bytes or
-// of the blobs in the ring, cut, or with parts repeated; RecordedReply stops the process when a promise is broken.
+// Goal: no reply, however damaged, does harm. Method: an honest job's packet, mutated in 1 to 8 places of its
+// bytes or of the blobs in the ring, cut, or with parts repeated; RecordedReply stops the process when a
+// promise is broken.
 TEST(ReplyReader, SurvivesMutatedReplies) {
   constexpr std::uint64_t kSeed = 20260131;
   constexpr int kMutations = 60'000;

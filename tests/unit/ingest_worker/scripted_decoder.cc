@@ -59,7 +59,8 @@ int raise_memory_limit() {
 }
 
 int map_executable() {
-  void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? -1 : 0;
 }
 
@@ -83,7 +84,9 @@ int attempt(const std::string& what, const char* path) {
   return result >= 0 ? 0 : errno;
 }
 
-void send_bytes(ByteSpan bytes) { ::send(kChannelDescriptor, bytes.data(), bytes.size(), 0); }
+void send_bytes(ByteSpan bytes) {
+  ::send(kChannelDescriptor, bytes.data(), bytes.size(), 0);
+}
 
 void send_hex(const std::string& hex) {
   ByteWriter bytes;
@@ -195,7 +198,9 @@ class Script {
 
 }  // namespace
 
-bool is_script(int fd) { return read_all(fd).starts_with(kScriptHeader); }
+bool is_script(int fd) {
+  return read_all(fd).starts_with(kScriptHeader);
+}
 
 Status run_script(int fd, FieldSink& sink) {
   std::istringstream lines(read_all(fd));

@@ -13,7 +13,9 @@
 namespace nvmdb::ingest {
 namespace {
 
-Code code_of(const std::filesystem::path& path) { return SourceFile::open(path).status().code(); }
+Code code_of(const std::filesystem::path& path) {
+  return SourceFile::open(path).status().code();
+}
 
 TEST(SourceFile, KnowsFormatsByContent) {
   const TemporaryDirectory directory;
@@ -94,7 +96,8 @@ TEST(SourceFile, SeesChanges) {
   const Result<SourceFile> file = SourceFile::open(path);
   ASSERT_TRUE(file.is_ok());
   EXPECT_TRUE(file->check_unchanged().is_ok());
-  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::milliseconds(1));
+  std::filesystem::last_write_time(path,
+                                   std::filesystem::last_write_time(path) + std::chrono::milliseconds(1));
   EXPECT_EQ(file->check_unchanged().code(), Code::InvalidArgument);
 }
 

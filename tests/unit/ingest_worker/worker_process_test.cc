@@ -37,7 +37,8 @@ class ScriptedWorkers : public testing::Test {
     const auto path = directory_.write("script", kScriptHeader + commands);
     const Result<SourceFile> file = SourceFile::open(path);
     Result<WorkerPool::Lease> lease = pool_->acquire(false);
-    if (!file.is_ok() || !lease.is_ok()) return {JobEnd::Kind::HandlerFailed, Status::io_error("no file or worker")};
+    if (!file.is_ok() || !lease.is_ok())
+      return {JobEnd::Kind::HandlerFailed, Status::io_error("no file or worker")};
     pid_ = lease->worker().pid();
     const JobEnd end = run_job(lease->worker(), *file, {cpu_seconds, hang_seconds, {}}, reply);
     if (end.kind == JobEnd::Kind::Done) lease->keep();
@@ -93,9 +94,9 @@ TEST_F(ScriptedWorkers, DieOnForbiddenSystemCalls) {
   const auto target = directory_.path() / "made";
   for (const std::string& denied :
        {"open_for_writing " + target.string(), "unlink " + directory_.write("kept", "x").string(),
-        std::string("write_input x"), std::string("socket x"), std::string("connect x"), std::string("exec /bin/true"),
-        std::string("fork x"), std::string("kill x"), std::string("ptrace x"), std::string("raise_limit x"),
-        std::string("map_executable x")}) {
+        std::string("write_input x"), std::string("socket x"), std::string("connect x"),
+        std::string("exec /bin/true"), std::string("fork x"), std::string("kill x"), std::string("ptrace x"),
+        std::string("raise_limit x"), std::string("map_executable x")}) {
     const JobEnd end = run("try " + denied + "\n");
     EXPECT_EQ(end.kind, JobEnd::Kind::WorkerFailed) << denied << ": " << end.status.to_string();
     EXPECT_NE(end.status.message().find("forbidden system call"), std::string::npos)
@@ -140,8 +141,8 @@ TEST_F(ScriptedWorkers, MayNotUseMoreMemoryThanGiven) {
 }
 
 TEST_F(ScriptedWorkers, AreStoppedWhenTheyBreakTheProtocol) {
-  for (const char* evil : {"packet 00", "packet ff000000ffffffff", "piece 18446744073709551000 64", "piece 0 4194304",
-                           "piece 4194304 64"}) {
+  for (const char* evil : {"packet 00", "packet ff000000ffffffff", "piece 18446744073709551000 64",
+                           "piece 0 4194304", "piece 4194304 64"}) {
     const JobEnd end = run(std::string(evil) + "\n");
     EXPECT_EQ(end.kind, JobEnd::Kind::WorkerFailed) << evil;
     EXPECT_NE(end.status.message().find("reply of the decoder"), std::string::npos) << end.status.to_string();
