@@ -1,0 +1,188 @@
+#include <algorithm>
+
+#include "engine/session_state.h"
+#include "storage/base/check.h"
+
+namespace nvmdb::engine {
+
+namespace {
+constexpr std::uint32_t kCollectEvery = 64;
+}  // namespace
+
+wal::Tid Transaction::State::newest_seen() const {
+  wal::Tid newest;
+  for (const ReadEntry& read : reads) newest = std::max(newest, read.seen.order());
+  return newest;
+}
+
+/// A transaction that wrote nothing takes place at the moment of this check. What it read must be durable before
+/// anybody is told of it: its epoch is that of the newest version it read. (Records are only taken out of the index
+/// when their deletion is durable, so a key that was missed asks for nothing.)
+Result<CommitReceipt> Transaction::State::commit_reads() {
+  if (!reads_unchanged() || !leaves_unchanged()) return conflict("data changed");
+  const wal::Tid newest = newest_seen();
+  return CommitReceipt{newest, newest.epoch()};
+}
+
+Result<CommitReceipt> Transaction::State::commit_writes() {
+  NVMDB_TRY(session.ensure_appender());
+  NVMDB_TRY(prepare_tuples());
+  NVMDB_TRY(session.appender->reserve(log_bytes()));
+  if (!lock_writes()) {
+    session.appender->cancel();
+    return conflict("record is busy");
+  }
+  Result<CommitReceipt> result = commit_locked();
+  if (!result.is_ok()) {
+    unlock_writes(writes.size());
+    session.appender->cancel();
+    if (result.status().code() == Code::Overloaded) {
+      // The Tids of this epoch are used up: only a new epoch helps.
+      NVMDB_TRY(database.log->wait_durable(database.clock->current()));
+      return conflict("epoch is full");
+    }
+  }
+  return result;
+}
+
+/// The commit section. The epoch is read after all locks are held and before the reads are checked: that is the point
+/// of the serial order, and epochs follow it.
+Result<CommitReceipt> Transaction::State::commit_locked() {
+  const wal::Epoch epoch = database.clock->enter_commit(session.slot);
+  if (!reads_unchanged() || !leaves_unchanged()) {
+    database.clock->leave_commit(session.slot);
+    return conflict("data changed");
+  }
+  wal::Tid tid = std::max(session.last_tid, newest_seen());
+  for (const WriteEntry& write : writes) tid = std::max(tid, write.seen.order());
+  NVMDB_CHECK(tid.epoch() <= epoch, "a record is newer than the current epoch");
+  tid = tid.epoch() < epoch ? wal::Tid::make(epoch, 0) : wal::Tid{tid.value + 1};
+  if (tid.epoch() != epoch) {
+    database.clock->leave_commit(session.slot);
+    return Status::overloaded("epoch is full");
+  }
+  write_log(tid);
+  apply(tid);
+  database.clock->leave_commit(session.slot);
+  session.last_tid = tid;
+  return CommitReceipt{tid, epoch};
+}
+
+/// Gets room, before any lock, for rows that do not fit where their record is.
+Status Transaction::State::prepare_tuples() {
+  for (WriteEntry& write : writes) {
+    if (write.action != LogAction::Put) continue;
+    const Tuple* tuple = write.head->location().tuple();
+    if (tuple != nullptr && tuple->capacity() >= write.row.size()) continue;
+    write.fresh = session.memory.new_tuple(write.row.size());
+    if (write.fresh == nullptr) return session.memory.out_of_space();
+  }
+  return Status::ok();
+}
+
+std::size_t Transaction::State::log_bytes() const {
+  std::size_t bytes = 0;
+  for (const WriteEntry& write : writes) bytes += encoded_bytes(write.action, write.key, write.row.size());
+  return bytes;
+}
+
+/// Locks all records written, in the order of their addresses. False, with nothing locked, when one cannot be had.
+bool Transaction::State::lock_writes() {
+  lock_order.clear();
+  for (std::uint32_t i = 0; i < writes.size(); ++i) lock_order.push_back({writes[i].head, i});
+  std::sort(lock_order.begin(), lock_order.end(),
+            [](const LockEntry& a, const LockEntry& b) { return std::less<>{}(a.head, b.head); });
+  for (std::size_t i = 0; i < lock_order.size(); ++i) {
+    WriteEntry& write = writes[lock_order[i].write];
+    if (!write.head->lock(write.seen)) {
+      unlock_writes(i);
+      return false;
+    }
+    // The record was given less room since prepare_tuples() looked; the next attempt will see that.
+    const Tuple* tuple = write.head->location().tuple();
+    const bool fits = write.fresh != nullptr || (tuple != nullptr && tuple->capacity() >= write.row.size());
+    if (write.action == LogAction::Put && !fits) {
+      unlock_writes(i + 1);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Transaction::State::unlock_writes(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const WriteEntry& write = writes[lock_order[i].write];
+    write.head->unlock(write.seen);
+  }
+}
+
+bool Transaction::State::reads_unchanged() {
+  if (database.planted_faults.skip_read_validation) return true;
+  for (const ReadEntry& read : reads) {
+    const wal::Tid now = read.head->tid();
+    if (now.value == read.seen.value) continue;
+    const WriteEntry* own = own_write(read.head);
+    if (own == nullptr || own->seen.value != read.seen.value) return false;
+  }
+  return true;
+}
+
+bool Transaction::State::leaves_unchanged() const {
+  if (database.planted_faults.skip_leaf_validation) return true;
+  return std::all_of(leaves.begin(), leaves.end(), index::OrderedIndex::unchanged);
+}
+
+void Transaction::State::write_log(wal::Tid tid) {
+  std::byte* to = session.appender->payload();
+  for (const WriteEntry& write : writes) {
+    to = encode_operation(to, write.action, write.table->spec.id, write.key, write.row);
+  }
+  session.appender->publish(tid);
+}
+
+/// Stores the rows and unlocks with the new Tid, record by record: readers of several records see a mixture only until
+/// they validate.
+void Transaction::State::apply(wal::Tid tid) {
+  std::int64_t rows = 0;
+  for (WriteEntry& write : writes) {
+    RecordHead& head = *write.head;
+    if (write.action == LogAction::Erase) {
+      rows -= write.seen.absent() ? 0 : 1;
+      session.queue_unlink(write.table, &head, write.key);
+      head.unlock({tid.value | wal::Tid::kAbsentBit});
+      continue;
+    }
+    rows += write.seen.absent() ? 1 : 0;
+    Tuple* tuple = head.location().tuple();
+    if (write.fresh != nullptr) {
+      write.fresh->store(write.row);
+      head.set_location(TupleAddress(write.fresh));
+      write.fresh = nullptr;
+      if (tuple != nullptr) session.memory.retire_tuple(tuple);
+    } else {
+      tuple->store(write.row);
+    }
+    head.unlock(tid);
+  }
+  SessionCounters::add(session.counters.rows, rows);
+}
+
+void Transaction::State::finish(bool committed) {
+  for (const WriteEntry& write : writes) {
+    if (write.fresh != nullptr) session.memory.free_tuple(write.fresh);
+    if (!committed && write.created) session.queue_unlink(write.table, write.head, write.key);
+  }
+  reads.clear();
+  leaves.clear();
+  leaf_places.clear();
+  writes.clear();
+  write_places.clear();
+  arena.reset();
+  open = false;
+  if (pinned_here) session.unpin();
+  pinned_here = false;
+  SessionCounters::add(committed ? session.counters.commits : session.counters.aborts, std::uint64_t{1});
+  if (session.has_garbage() && ++session.since_collect >= kCollectEvery) session.collect();
+}
+
+}  // namespace nvmdb::engine

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "engine/arena.h"
+#include "storage/base/bytes.h"
+#include "wal/epoch.h"
+
+namespace nvmdb::engine {
+
+/// A row version in DRAM: a word of sizes, then the bytes. All words are atomic, because a reader may copy while a
+/// writer stores; the reader then finds that the Tid changed and throws the copy away.
+class alignas(8) Tuple {
+ public:
+  static constexpr std::size_t kHeaderBytes = 8;
+
+  [[nodiscard]] static std::size_t block_bytes(std::size_t row_bytes) {
+    return kHeaderBytes + static_cast<std::size_t>(align_up(row_bytes, 8));
+  }
+  /// Makes a tuple in a block of `block` bytes (a multiple of 8).
+  [[nodiscard]] static Tuple* create(std::byte* memory, std::size_t block) {
+    auto* tuple = reinterpret_cast<Tuple*>(memory);
+    tuple->word(0).store((std::uint64_t{block - kHeaderBytes} << 32U), std::memory_order_relaxed);
+    return tuple;
+  }
+  [[nodiscard]] std::uint32_t capacity() const {
+    return static_cast<std::uint32_t>(word(0).load(std::memory_order_acquire) >> 32U);
+  }
+  [[nodiscard]] std::size_t block_bytes() const { return kHeaderBytes + capacity(); }
+
+  /// The caller holds the record's lock, or the tuple was not published yet; row.size() <= capacity().
+  void store(ByteSpan row) {
+    const std::uint64_t sizes = word(0).load(std::memory_order_relaxed);
+    word(0).store((sizes >> 32U << 32U) | row.size(), std::memory_order_release);
+    std::size_t at = 0;
+    std::size_t place = 1;
+    for (; at + 8 <= row.size(); at += 8, ++place) {
+      std::uint64_t value;
+      std::memcpy(&value, row.data() + at, 8);
+      word(place).store(value, std::memory_order_release);
+    }
+    if (at < row.size()) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, row.data() + at, row.size() - at);
+      word(place).store(value, std::memory_order_release);
+    }
+  }
+  /// Copies what is there, torn or not; data() is nullptr when the arena is full.
+  [[nodiscard]] ByteSpan copy(TransactionArena& arena) const {
+    const auto bytes = static_cast<std::uint32_t>(word(0).load(std::memory_order_acquire));
+    std::byte* to = arena.allocate(bytes == 0 ? 8 : bytes);
+    if (to == nullptr) return {};
+    const std::size_t words = (std::size_t{bytes} + 7) / 8;
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::uint64_t value = word(i + 1).load(std::memory_order_acquire);
+      std::memcpy(to + i * 8, &value, 8);
+    }
+    return {to, bytes};
+  }
+
+ private:
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t i) const {
+    return std::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(const_cast<Tuple*>(this))[i]);
+  }
+};
+
+/// Where the newest version of a record is: two bits of kind, 48 bits of address. NVM kinds are reserved for the
+/// checkpointer, which moves a record by changing this word.
+class TupleAddress {
+ public:
+  enum class Kind : std::uint8_t { None = 0, Dram = 1, NvmPage = 2 };
+
+  constexpr TupleAddress() = default;
+  explicit constexpr TupleAddress(std::uint64_t word) : word_(word) {}
+  explicit TupleAddress(const Tuple* tuple)
+      : word_((std::uint64_t{static_cast<std::uint8_t>(Kind::Dram)} << 62U) | reinterpret_cast<std::uintptr_t>(tuple)) {}
+
+  [[nodiscard]] std::uint64_t word() const { return word_; }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(word_ >> 62U); }
+  /// nullptr unless the kind is Dram.
+  [[nodiscard]] Tuple* tuple() const {
+    return kind() == Kind::Dram ? reinterpret_cast<Tuple*>(word_ & kAddressMask) : nullptr;
+  }
+
+ private:
+  static constexpr std::uint64_t kAddressMask = (1ULL << 48U) - 1;
+  std::uint64_t word_ = 0;
+};
+
+/// What the index points at: version word and place of one record. Lives in DRAM only; lock bits never reach NVM.
+///
+/// Protocol: who holds the lock bit stores the row (release stores), then unlocks with a release store of the new Tid.
+/// A reader reads the Tid (acquire), copies the row (acquire loads) and reads the Tid again: equal and unlocked means
+/// that the copy is whole. A record that the collector took out of the index is dead: locked for ever.
+class alignas(32) RecordHead {
+ public:
+  static constexpr std::uint64_t kDead = ~0ULL;
+
+  /// A record that does not exist yet.
+  RecordHead() : tid_(wal::Tid::kAbsentBit) {}
+
+  /// For validation: in one total order with the locks of all writers.
+  [[nodiscard]] wal::Tid tid() const { return {tid_.load(std::memory_order_seq_cst)}; }
+  /// Waits a bounded time; false when another holds the lock for longer, or the record is dead. `seen` is the unlocked
+  /// word.
+  [[nodiscard]] bool lock(wal::Tid& seen);
+  void unlock(wal::Tid tid) { tid_.store(tid.value, std::memory_order_release); }
+
+  [[nodiscard]] TupleAddress location() const { return TupleAddress(location_.load(std::memory_order_acquire)); }
+  void set_location(TupleAddress address) { location_.store(address.word(), std::memory_order_release); }
+
+  /// True for the one caller who is to put the record on a list of records to unlink.
+  [[nodiscard]] bool claim_unlink() { return !unlink_claimed_.exchange(true, std::memory_order_acq_rel); }
+  void release_unlink() { unlink_claimed_.store(false, std::memory_order_release); }
+
+  enum class Outcome : std::uint8_t { Row, Absent, Busy, NoMemory };
+  struct Copy {
+    Outcome outcome = Outcome::Busy;
+    wal::Tid tid;
+    ByteSpan row;
+  };
+  /// A consistent copy of the record.
+  [[nodiscard]] Copy read(TransactionArena& arena) const;
+
+ private:
+  std::atomic<std::uint64_t> tid_;
+  std::atomic<std::uint64_t> location_{0};
+  std::atomic<bool> unlink_claimed_{false};
+};
+static_assert(sizeof(RecordHead) == 32);
+
+}  // namespace nvmdb::engine
