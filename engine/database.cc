@@ -8,6 +8,7 @@
 #include "engine/session_state.h"
 #include "storage/base/clock.h"
 #include "storage/base/size_text.h"
+#include "storage/base/spin.h"
 #include "storage/nvm/root_words.h"
 
 namespace nvmdb::engine {
@@ -57,6 +58,10 @@ Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::No
   }
   return set;
 }
+
+Database::State::State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options)
+    : media(pool_media), options(database_options), hot(database_options.dram_bytes) {}
+Database::State::~State() = default;
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 

@@ -50,7 +50,8 @@ class Database {
   /// Errors: Corruption (names region and offset), InvalidArgument (a logged table is not in `tables`), IoError.
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(storage::PoolMedia& media, std::vector<TableSpec> tables,
                                                               const DatabaseOptions& options);
-  /// Waits for what was committed to be durable, then marks the pool cleanly closed.
+  /// Waits for what was committed to be durable, runs what retire() still holds, then marks the pool cleanly closed.
+  /// All sessions must have ended.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -67,9 +68,11 @@ class Database {
   /// Returns when the commit is durable: only then may anybody be told of it.
   [[nodiscard]] Status wait_durable(const CommitReceipt& receipt);
 
-  /// Calls `free` once no thread that was in an epoch pin when retire() was called is still in it.
+  /// Calls `free` once no thread that was in an epoch pin when retire() was called is still in it, at the latest when
+  /// the database is closed.
   void retire(std::function<void()> free);
-  /// Runs what became due of retire(); called in the background too.
+  /// Runs what became due of retire(), and makes what was retired before due unless somebody holds a pin. Called in the
+  /// background too, but there only for what became due by itself.
   void reclaim();
 
   [[nodiscard]] storage::PageAllocator& pages();
@@ -81,6 +84,7 @@ class Database {
 
  private:
   friend class Session;
+  friend struct EngineTestAccess;
   explicit Database(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -50,8 +50,10 @@ struct PlantedFaults {
 };
 
 struct Database::State {
-  State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options)
-      : media(pool_media), options(database_options), hot(database_options.dram_bytes) {}
+  State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   // In order of construction; destroyed the other way round.
   storage::PoolMedia& media;

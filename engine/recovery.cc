@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/log_codec.h"
@@ -17,6 +18,8 @@ constexpr std::uint64_t kProgressEvery = 8192;
 
 /// What the redo threads share.
 struct RedoShared {
+  RedoShared(Database::State& database_state, const wal::LogReader& log_reader)
+      : database(database_state), log(log_reader) {}
   Database::State& database;
   const wal::LogReader& log;
   std::atomic<std::uint32_t> next_stream{0};
@@ -160,7 +163,7 @@ void unlink_deleted(Database::State& database, const std::vector<UnlinkEntry>& d
 }  // namespace
 
 Status redo(Database::State& database, const wal::LogReader& log) {
-  RedoShared shared{database, log};
+  RedoShared shared(database, log);
   std::vector<std::unique_ptr<RedoWorker>> workers;
   const std::uint32_t count = std::clamp(database.options.recovery_threads, 1U, std::max(1U, log.stream_count()));
   for (std::uint32_t i = 0; i < count; ++i) workers.push_back(std::make_unique<RedoWorker>(shared));

@@ -4,6 +4,7 @@
 
 #include "engine/session_state.h"
 #include "storage/base/check.h"
+#include "storage/base/spin.h"
 
 namespace nvmdb::engine {
 
