@@ -117,8 +117,10 @@ TEST(TxnMemory, ReadersNeverSeeTornRowsWhileMemoryIsReused) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> torn{0}, rows_read{0};
   std::vector<std::thread> threads;
+  ASSERT_TRUE(database->run([&](Transaction& t) { return t.put(1, key1(1), make_row(1)); }).is_ok());
   for (std::uint64_t id = 0; id < 2; ++id) {
     threads.emplace_back([&, id] {
+      while (rows_read.load() == 0) std::this_thread::yield();
       SeededRandom random(id);
       for (int i = 0; i < 8000; ++i) {
         const std::uint64_t key = random.below(64);
