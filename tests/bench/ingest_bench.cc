@@ -1,0 +1,77 @@
+// Ingest of a wrfout beside what the machine and netCDF's own tools do: classic against memcpy, deflated NetCDF-4
+// against `nccopy -k classic` of the same file. From the file (in the page cache) to durable and visible, through the
+// sandboxed worker; pool on /dev/shm.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "ingest/ingestor.h"
+#include "tests/bench/bench_support.h"
+#include "tests/bench/wrf_file.h"
+
+namespace nvmdb::bench {
+namespace {
+
+void shell(const std::string& command) {
+  NVMDB_CHECK(std::system(command.c_str()) == 0, "command failed: " + command);
+}
+
+/// Seconds of one ingest into a run of its own, which is dropped again.
+double ingest_once(ingest::Ingestor& ingestor, engine::FieldStore& store, const std::filesystem::path& file) {
+  ingest::IngestReport report;
+  const double seconds = seconds_of([&] { report = must(ingestor.ingest_file(file, {})); });
+  NVMDB_CHECK(report.rejections.empty() && report.fields_stored > 0, "the file was not stored whole");
+  for (const engine::Run& run : must(store.catalogue().runs())) must(store.drop(run.id));
+  store.database().reclaim();
+  return seconds;
+}
+
+void run() {
+  print_machine("ingest: 300 x 250 x 20 wrfout of one frame, pool on /dev/shm");
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("nvmdb-ingest-bench-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path classic = folder / "wrfout_d01_2024-01-15_00:00:00";
+  const std::filesystem::path deflated = folder / "wrfout_d01_deflated";
+  write_wrf_file(classic);
+  shell("nccopy -k netCDF-4 -d 1 -s " + classic.string() + " " + deflated.string());
+  const double classic_bytes = static_cast<double>(std::filesystem::file_size(classic));
+  const double deflated_bytes = static_cast<double>(std::filesystem::file_size(deflated));
+  {
+    BenchPool pool("/dev/shm", 512ULL << 20U);
+    const std::unique_ptr<ingest::Ingestor> ingestor = must(ingest::Ingestor::start(pool.store(), {}));
+    (void)ingest_once(*ingestor, pool.store(), classic);
+    (void)ingest_once(*ingestor, pool.store(), deflated);
+    std::vector<double> classic_seconds, deflated_seconds, nccopy_seconds, copy_rates;
+    for (int round = 0; round < kRounds; ++round) {
+      copy_rates.push_back(memcpy_bandwidth());
+      classic_seconds.push_back(ingest_once(*ingestor, pool.store(), classic));
+      deflated_seconds.push_back(ingest_once(*ingestor, pool.store(), deflated));
+      nccopy_seconds.push_back(seconds_of([&] {
+        shell("nccopy -k classic " + deflated.string() + " " + (folder / "copy.nc").string());
+      }));
+    }
+    const double rate = classic_bytes / median(classic_seconds);
+    print_row("ingest, NetCDF classic, " + text("%.0f MB", classic_bytes / 1e6), text("%.2f GB/s", rate / 1e9),
+              text("memcpy %.2f GB/s: ", median(copy_rates) / 1e9) + text("%.0f %%", 100 * rate / median(copy_rates)),
+              "at least 30 % of memcpy", rate >= 0.3 * median(copy_rates));
+    print_row("ingest, NetCDF-4 deflate 1, " + text("%.0f MB", deflated_bytes / 1e6),
+              text("%.0f ms", median(deflated_seconds) * 1e3),
+              text("nccopy -k classic %.0f ms: ", median(nccopy_seconds) * 1e3) +
+                  text("%.1f times faster", median(nccopy_seconds) / median(deflated_seconds)),
+              "faster than nccopy", median(deflated_seconds) < median(nccopy_seconds));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace nvmdb::bench
+
+int main() {
+  nvmdb::bench::run();
+  return 0;
+}
