@@ -34,10 +34,14 @@ void BitUnpacker::run_bytes(std::uint64_t first, std::span<std::uint32_t> out) c
 
 void BitUnpacker::run(std::uint64_t first, std::span<std::uint32_t> out) const {
   switch (bits_) {
-    case 8: return run_bytes<1>(first, out);
-    case 16: return run_bytes<2>(first, out);
-    case 24: return run_bytes<3>(first, out);
-    case 32: return run_bytes<4>(first, out);
+    case 8:
+      return run_bytes<1>(first, out);
+    case 16:
+      return run_bytes<2>(first, out);
+    case 24:
+      return run_bytes<3>(first, out);
+    case 32:
+      return run_bytes<4>(first, out);
     default:
       for (std::uint32_t& value : out) value = at(first++);
   }

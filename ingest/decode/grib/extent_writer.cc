@@ -138,14 +138,22 @@ void narrow_words(std::span<const std::uint32_t> words, unsigned width, std::vec
     }
   };
   switch (width) {
-    case 1: copy.operator()<1>(); break;
-    case 2: copy.operator()<2>(); break;
-    case 3: copy.operator()<3>(); break;
-    default: copy.operator()<4>();
+    case 1:
+      copy.operator()<1>();
+      break;
+    case 2:
+      copy.operator()<2>();
+      break;
+    case 3:
+      copy.operator()<3>();
+      break;
+    default:
+      copy.operator()<4>();
   }
 }
 
-/// Walks the canonical order in chunks: calls `use(words, present)` for each; words are empty for constant fields.
+/// Walks the canonical order in chunks: calls `use(words, present)` for each; words are empty for constant
+/// fields.
 template <class Use>
 Status walk(const FieldValues& values, const PointOrder& order, Use use) {
   const bool constant = values.encoding.kind == met::EncodingKind::Constant;
@@ -161,7 +169,8 @@ Status walk(const FieldValues& values, const PointOrder& order, Use use) {
       const std::span<std::uint8_t> present_part(present.data(), values.present.empty() ? 0 : count);
       if (run) {
         if (!constant) values.run(*run + first, word_part);
-        if (!present_part.empty()) std::copy_n(values.present.data() + *run + first, count, present_part.begin());
+        if (!present_part.empty())
+          std::copy_n(values.present.data() + *run + first, count, present_part.begin());
       } else {
         order.indices(row, first, std::span(indices.data(), count));
         for (std::uint64_t i = 0; i < word_part.size(); ++i) word_part[i] = values.at(indices[i]);
@@ -184,17 +193,19 @@ Result<DecodedStatistics> write_extent(const FieldValues& values, const PointOrd
   std::uint64_t present_count = 0;
   Bytes narrowed;
   const bool all_alike = encoding.kind == met::EncodingKind::Constant && !encoding.has_bitmap;
-  if (!all_alike) NVMDB_TRY(walk(values, order, [&](std::span<const std::uint32_t> words, std::span<const std::uint8_t> present) {
-    for (const std::uint8_t bit : present) {
-      bitmap[point / 8] |= static_cast<std::byte>(unsigned{bit} << (point % 8));
-      ++point;
-      present_count += bit;
-    }
-    if (words.empty()) return Status::ok();
-    statistics.add(words, present);
-    narrow_words(words, encoding.width_bytes, narrowed);
-    return writer.write(narrowed);
-  }));
+  if (!all_alike)
+    NVMDB_TRY(
+        walk(values, order, [&](std::span<const std::uint32_t> words, std::span<const std::uint8_t> present) {
+          for (const std::uint8_t bit : present) {
+            bitmap[point / 8] |= static_cast<std::byte>(unsigned{bit} << (point % 8));
+            ++point;
+            present_count += bit;
+          }
+          if (words.empty()) return Status::ok();
+          statistics.add(words, present);
+          narrow_words(words, encoding.width_bytes, narrowed);
+          return writer.write(narrowed);
+        }));
   if (encoding.kind == met::EncodingKind::Constant) {
     statistics.add_constant(all_alike ? values.points : present_count);
   }

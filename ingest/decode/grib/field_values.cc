@@ -34,15 +34,20 @@ std::optional<Packing> simple_packing1(const FieldSections& s) {
   constexpr std::uint32_t kSpectralComplexOrMore = 0xd0;  // flags of section 4 that change the layout
   const std::uint32_t flags = octet1(s.data, 3);
   if ((flags & kSpectralComplexOrMore) != 0 || s.grid.empty()) return std::nullopt;
-  return Packing{.reference = ibm_float(octet4(s.data, 6)), .binary_scale = signed2(s.data, 4),
-                 .decimal_scale = signed2(s.product, 26), .bits = octet1(s.data, 10), .values = s.data.subspan(11)};
+  return Packing{.reference = ibm_float(octet4(s.data, 6)),
+                 .binary_scale = signed2(s.data, 4),
+                 .decimal_scale = signed2(s.product, 26),
+                 .bits = octet1(s.data, 10),
+                 .values = s.data.subspan(11)};
 }
 
 std::optional<Packing> simple_packing2(const FieldSections& s) {
   if (octet2(s.representation, 9) != 0 || s.representation.size() < 21) return std::nullopt;
   return Packing{.reference = static_cast<double>(std::bit_cast<float>(octet4(s.representation, 11))),
-                 .binary_scale = signed2(s.representation, 15), .decimal_scale = signed2(s.representation, 17),
-                 .bits = octet1(s.representation, 19), .values = s.data.subspan(5)};
+                 .binary_scale = signed2(s.representation, 15),
+                 .decimal_scale = signed2(s.representation, 17),
+                 .bits = octet1(s.representation, 19),
+                 .values = s.data.subspan(5)};
 }
 
 /// Which points have a value; nothing when the bitmap is one that the centre predefined. Empty: all.
@@ -69,18 +74,22 @@ Result<std::optional<std::vector<std::uint8_t>>> read_bitmap(const FieldSections
 
 std::uint64_t count_present(const FieldValues& values) {
   if (values.present.empty()) return values.points;
-  return values.points - static_cast<std::uint64_t>(std::count(values.present.begin(), values.present.end(), 0));
+  return values.points -
+         static_cast<std::uint64_t>(std::count(values.present.begin(), values.present.end(), 0));
 }
 
 void set_constant(FieldValues& values, double value) {
-  values.encoding = {.kind = met::EncodingKind::Constant, .width_bytes = 0, .has_bitmap = !values.present.empty(),
+  values.encoding = {.kind = met::EncodingKind::Constant,
+                     .width_bytes = 0,
+                     .has_bitmap = !values.present.empty(),
                      .reference = value};
   values.words = {};
   values.packed = {};
 }
 
 void set_packed(FieldValues& values, const Packing& packing, unsigned width) {
-  values.encoding = {.kind = met::EncodingKind::Packed, .width_bytes = static_cast<std::uint8_t>(width),
+  values.encoding = {.kind = met::EncodingKind::Packed,
+                     .width_bytes = static_cast<std::uint8_t>(width),
                      .has_bitmap = !values.present.empty(),
                      .binary_scale = static_cast<std::int16_t>(packing.binary_scale),
                      .decimal_scale = static_cast<std::int16_t>(packing.decimal_scale),
@@ -112,11 +121,13 @@ std::optional<Packing> packing_of(const Handle& handle) {
   const auto decimal = handle.integer("decimalScaleFactor");
   if (!reference || !binary || !decimal || !std::isfinite(*reference)) return std::nullopt;
   if (std::abs(*binary) > kScaleMax || std::abs(*decimal) > kScaleMax) return std::nullopt;
-  return Packing{.reference = *reference, .binary_scale = static_cast<int>(*binary),
+  return Packing{.reference = *reference,
+                 .binary_scale = static_cast<int>(*binary),
                  .decimal_scale = static_cast<int>(*decimal)};
 }
 
-/// Turns decoded values back into the integers they were packed as. False where any value does not come out again.
+/// Turns decoded values back into the integers they were packed as. False where any value does not come out
+/// again.
 bool repack(const std::vector<double>& from, const Packing& packing, FieldValues& values) {
   const double factor = std::ldexp(1.0, packing.binary_scale);
   const double decimal = met::decimal_factor(packing.decimal_scale);

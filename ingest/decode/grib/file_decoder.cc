@@ -28,8 +28,11 @@ std::string json_text(const std::string& text) {
 }
 
 DecodedRun read_run(const Handle& handle, const FieldTimes& times, const std::string& domain) {
-  DecodedRun run{.format = "grib", .model = handle.text("centre").value_or("unknown"), .domain = domain,
-                 .version = read_version(handle), .reference_time = times.reference_time,
+  DecodedRun run{.format = "grib",
+                 .model = handle.text("centre").value_or("unknown"),
+                 .domain = domain,
+                 .version = read_version(handle),
+                 .reference_time = times.reference_time,
                  .significance = times.significance};
   run.attributes = "{\"centre\":" + json_text(run.model) +
                    ",\"centre_name\":" + json_text(handle.text("centreDescription").value_or("")) + "}";
@@ -51,7 +54,8 @@ std::string area_text(const met::Grid& g) {
 /// What the grid depends on: the grid section, and of GRIB1 the number of a predefined grid.
 std::string grid_key(const FieldSections& s, std::uint64_t points) {
   std::string key = std::to_string(s.edition) + ":" + std::to_string(points) + ":";
-  if (s.edition == 1) key += std::to_string(octet1(s.product, 4)) + ":" + std::to_string(octet1(s.product, 6)) + ":";
+  if (s.edition == 1)
+    key += std::to_string(octet1(s.product, 4)) + ":" + std::to_string(octet1(s.product, 6)) + ":";
   for (const std::byte byte : s.grid) key += static_cast<char>(byte);
   return key;
 }
@@ -83,7 +87,8 @@ Status FileDecoder::decode_message(const ScannedMessage& message, const std::str
   }
   for (std::size_t i = 0; i < fields->size(); ++i) {
     if (++fields_ > limits_.fields_max) {
-      return Status::invalid_argument("more than " + std::to_string(limits_.fields_max) + " fields in one file");
+      return Status::invalid_argument("more than " + std::to_string(limits_.fields_max) +
+                                      " fields in one file");
     }
     const std::string here = fields->size() == 1 ? where : where + ", field " + std::to_string(i + 1);
     auto prepared = prepare((*fields)[i]);
@@ -148,7 +153,8 @@ Result<FileDecoder::KnownGrid*> FileDecoder::find_grid(const FieldSections& sect
   return &grids_.emplace(key, KnownGrid{std::move(grid), std::nullopt}).first->second;
 }
 
-/// Tiles of one size must not overwrite one another: the second area of a file under one name gets a longer name.
+/// Tiles of one size must not overwrite one another: the second area of a file under one name gets a longer
+/// name.
 void FileDecoder::keep_domains_apart(FieldGrid& grid) {
   const std::string area = area_text(grid.grid);
   const auto [first, added] = domain_areas_.try_emplace(grid.domain, area);

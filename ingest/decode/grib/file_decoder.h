@@ -21,8 +21,8 @@ class FileDecoder {
   FileDecoder(ByteSpan file, const DecodeLimits& limits, FieldSink& sink)
       : file_(file), limits_(limits), sink_(sink), scanner_(file) {}
 
-  /// Errors: InvalidArgument (no message at all, too many fields), those of the sink. Messages that cannot be decoded
-  /// are rejected one by one.
+  /// Errors: InvalidArgument (no message at all, too many fields), those of the sink. Messages that cannot be
+  /// decoded are rejected one by one.
   [[nodiscard]] Status run();
 
  private:

@@ -24,23 +24,34 @@ double scaled_axis(ByteSpan section, std::size_t at) {
   const std::uint32_t factor = octet1(section, at);
   const std::uint32_t value = octet4(section, at + 1);
   if (value == kMissing4) return 0;
-  const int exponent = factor == 255 ? 0 : static_cast<int>(factor & 0x7fU) * ((factor & 0x80U) != 0 ? -1 : 1);
+  const int exponent =
+      factor == 255 ? 0 : static_cast<int>(factor & 0x7fU) * ((factor & 0x80U) != 0 ? -1 : 1);
   return static_cast<double>(value) / std::pow(10.0, exponent);
 }
 
 Axes read_axes2(ByteSpan section) {
   if (section.size() < 30) return {kSphereDefault, kSphereDefault};
   switch (octet1(section, 14)) {
-    case 0: return {kSphereGrib1, kSphereGrib1};
-    case 1: return {scaled_axis(section, 15), scaled_axis(section, 15)};
-    case 2: return {6378160.0, 6356775.0};
-    case 3: return {scaled_axis(section, 20) * 1000, scaled_axis(section, 25) * 1000};
-    case 4: return {6378137.0, 6356752.314140};
-    case 5: return {6378137.0, 6356752.314245};
-    case 7: return {scaled_axis(section, 20), scaled_axis(section, 25)};
-    case 8: return {6371200.0, 6371200.0};
-    case 9: return {6377563.396, 6356256.909};
-    default: return {kSphereDefault, kSphereDefault};
+    case 0:
+      return {kSphereGrib1, kSphereGrib1};
+    case 1:
+      return {scaled_axis(section, 15), scaled_axis(section, 15)};
+    case 2:
+      return {6378160.0, 6356775.0};
+    case 3:
+      return {scaled_axis(section, 20) * 1000, scaled_axis(section, 25) * 1000};
+    case 4:
+      return {6378137.0, 6356752.314140};
+    case 5:
+      return {6378137.0, 6356752.314245};
+    case 7:
+      return {scaled_axis(section, 20), scaled_axis(section, 25)};
+    case 8:
+      return {6371200.0, 6371200.0};
+    case 9:
+      return {6377563.396, 6356256.909};
+    default:
+      return {kSphereDefault, kSphereDefault};
   }
 }
 
@@ -59,15 +70,19 @@ void read_earth(const FieldSections& sections, met::Grid& grid) {
   grid.earth_semi_minor = axes.minor;
 }
 
-double real(const Handle& handle, const char* key) { return handle.real(key).value_or(std::nan("")); }
+double real(const Handle& handle, const char* key) {
+  return handle.real(key).value_or(std::nan(""));
+}
 
 Status read_corners(const Handle& handle, ScanningMode mode, met::Grid& grid) {
   grid.first_latitude = real(handle, "latitudeOfFirstGridPointInDegrees");
   grid.first_longitude = real(handle, "longitudeOfFirstGridPointInDegrees");
   grid.last_latitude = real(handle, "latitudeOfLastGridPointInDegrees");
   grid.last_longitude = real(handle, "longitudeOfLastGridPointInDegrees");
-  for (const double number : {grid.first_latitude, grid.first_longitude, grid.last_latitude, grid.last_longitude}) {
-    if (!std::isfinite(number) || std::fabs(number) > 1000) return Status::invalid_argument("its corners are not given");
+  for (const double number :
+       {grid.first_latitude, grid.first_longitude, grid.last_latitude, grid.last_longitude}) {
+    if (!std::isfinite(number) || std::fabs(number) > 1000)
+      return Status::invalid_argument("its corners are not given");
   }
   if (mode.rows_northward) std::swap(grid.first_latitude, grid.last_latitude);
   if (mode.columns_westward) std::swap(grid.first_longitude, grid.last_longitude);
@@ -83,8 +98,9 @@ double eastward_span(double first, double last) {
   return span <= 0 ? span + 360 : span;
 }
 
-/// Distance between neighbours. First and last point are coded as finely as the increment, so their distance gives
-/// it more exactly (1/6 degree); the increment decides where they disagree, and a ring is divided evenly.
+/// Distance between neighbours. First and last point are coded as finely as the increment, so their distance
+/// gives it more exactly (1/6 degree); the increment decides where they disagree, and a ring is divided
+/// evenly.
 double column_step(const Handle& handle, const met::Grid& grid) {
   if (grid.columns < 2) return 0;
   const double gaps = grid.columns - 1;
@@ -94,7 +110,8 @@ double column_step(const Handle& handle, const met::Grid& grid) {
                            : std::fabs(real(handle, "iDirectionIncrementInDegrees"));
   const double ring = 360.0 / grid.columns;
   double step = span / gaps;
-  if (std::isfinite(given) && given > 0 && given < 360 && std::fabs(step - given) * gaps > given / 2) step = given;
+  if (std::isfinite(given) && given > 0 && given < 360 && std::fabs(step - given) * gaps > given / 2)
+    step = given;
   return std::fabs(step - ring) * gaps < step / 100 ? ring : step;
 }
 
@@ -112,7 +129,8 @@ Status read_lat_lon(const Handle& handle, ScanningMode mode, met::Grid& grid) {
     grid.rotation_angle = handle.real("angleOfRotationInDegrees").value_or(0);
   }
   if (grid.type == met::GridType::RegularGaussian || grid.type == met::GridType::ReducedGaussian) {
-    grid.gaussian_number = static_cast<std::uint32_t>(std::clamp<std::int64_t>(handle.integer("N").value_or(0), 0, 1 << 20));
+    grid.gaussian_number =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(handle.integer("N").value_or(0), 0, 1 << 20));
   }
   return Status::ok();
 }
@@ -158,7 +176,8 @@ std::optional<met::GridType> known_type(const std::string& name) {
 }
 
 bool is_projected(met::GridType type) {
-  return type == met::GridType::Lambert || type == met::GridType::PolarStereographic || type == met::GridType::Mercator;
+  return type == met::GridType::Lambert || type == met::GridType::PolarStereographic ||
+         type == met::GridType::Mercator;
 }
 bool is_reduced(met::GridType type) {
   return type == met::GridType::ReducedGaussian || type == met::GridType::ReducedLatLon;
@@ -169,14 +188,15 @@ std::uint32_t dimension(const Handle& handle, const char* key, const char* other
   return value > 0 && value < kMissing4 && value != 2147483647 ? static_cast<std::uint32_t>(value) : 0;
 }
 
-/// Row lengths in the message's order. Errors: InvalidArgument (they do not add up: the grid is a part of the sphere
-/// and the list is of the whole), Corruption.
+/// Row lengths in the message's order. Errors: InvalidArgument (they do not add up: the grid is a part of the
+/// sphere and the list is of the whole), Corruption.
 Result<std::vector<std::uint32_t>> read_row_lengths(const Handle& handle, std::uint64_t points) {
   NVMDB_ASSIGN(const std::vector<std::int64_t> list, handle.integers("pl"));
   std::vector<std::uint32_t> lengths;
   std::uint64_t sum = 0;
   for (const std::int64_t length : list) {
-    if (length < 0 || static_cast<std::uint64_t>(length) > points) return Status::corruption("a row length is out of range");
+    if (length < 0 || static_cast<std::uint64_t>(length) > points)
+      return Status::corruption("a row length is out of range");
     lengths.push_back(static_cast<std::uint32_t>(length));
     sum += lengths.back();
   }
@@ -203,11 +223,13 @@ std::string domain_name(const std::string& type, const met::Grid& grid, const Ha
     return type + "_" + std::to_string(grid.points) + "_" + number_text(grid.first_latitude) + "_" +
            number_text(grid.first_longitude);
   }
-  if (grid.rows == 1 && grid.type == met::GridType::Unlocated) return type + "_" + std::to_string(grid.points);
+  if (grid.rows == 1 && grid.type == met::GridType::Unlocated)
+    return type + "_" + std::to_string(grid.points);
   return type + "_" + std::to_string(grid.columns) + "x" + std::to_string(grid.rows);
 }
 
-FieldGrid unlocated(const std::string& type, const Handle& handle, std::uint64_t points, const std::string& why) {
+FieldGrid unlocated(const std::string& type, const Handle& handle, std::uint64_t points,
+                    const std::string& why) {
   FieldGrid out;
   met::Grid& grid = out.grid;
   grid.type = met::GridType::Unlocated;
@@ -227,7 +249,8 @@ FieldGrid unlocated(const std::string& type, const Handle& handle, std::uint64_t
 std::string why_unlocated(const std::string& type, const Handle& handle) {
   if (type != "unstructured_grid") return "positions of this kind of grid are not known";
   const std::string uuid = handle.text("uuidOfHGrid").value_or("");
-  return "positions are not in the file" + (uuid.empty() ? "" : "; they are those of the grid with UUID " + uuid);
+  return "positions are not in the file" +
+         (uuid.empty() ? "" : "; they are those of the grid with UUID " + uuid);
 }
 
 }  // namespace
@@ -236,12 +259,13 @@ Result<FieldGrid> read_grid(const FieldSections& sections, const Handle& handle,
   const std::string name = handle.text("gridType").value_or("unknown");
   if (sections.edition == 1 && sections.grid.empty()) {
     return unlocated(name, handle, points,
-                     "the message has no grid section, only number " + std::to_string(octet1(sections.product, 6)) +
-                         " of the centre's list of grids");
+                     "the message has no grid section, only number " +
+                         std::to_string(octet1(sections.product, 6)) + " of the centre's list of grids");
   }
   const auto type = known_type(name);
   if (!type) return unlocated(name, handle, points, why_unlocated(name, handle));
-  const auto mode = ScanningMode::from_flags(static_cast<std::uint32_t>(handle.integer("scanningMode").value_or(0)));
+  const auto mode =
+      ScanningMode::from_flags(static_cast<std::uint32_t>(handle.integer("scanningMode").value_or(0)));
   if (mode.staggered) return unlocated(name, handle, points, "rows offset by half a step are not supported");
 
   FieldGrid out;
@@ -263,13 +287,14 @@ Result<FieldGrid> read_grid(const FieldSections& sections, const Handle& handle,
   } else {
     grid.columns = dimension(handle, "Ni", "Nx");
     if (std::uint64_t{grid.columns} * grid.rows != points) {
-      return Status::corruption("a grid of " + std::to_string(grid.columns) + " x " + std::to_string(grid.rows) +
-                                " with " + std::to_string(points) + " points");
+      return Status::corruption("a grid of " + std::to_string(grid.columns) + " x " +
+                                std::to_string(grid.rows) + " with " + std::to_string(points) + " points");
     }
     out.order = PointOrder(grid.columns, grid.rows, mode);
   }
   read_earth(sections, grid);
-  Status located = is_projected(*type) ? read_projected(handle, mode, grid) : read_lat_lon(handle, mode, grid);
+  Status located =
+      is_projected(*type) ? read_projected(handle, mode, grid) : read_lat_lon(handle, mode, grid);
   if (is_reduced(*type)) grid.column_step = 0;
   if (located.is_ok()) located = grid.validate();
   if (!located.is_ok()) return unlocated(name, handle, points, located.message());

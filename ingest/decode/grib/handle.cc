@@ -43,9 +43,11 @@ std::optional<std::string> Handle::text(const char* key) const {
 Result<std::vector<std::int64_t>> Handle::integers(const char* key) const {
   static_assert(sizeof(long) == sizeof(std::int64_t));
   std::size_t count = 0;
-  if (const int error = codes_get_size(handle_.get(), key, &count); error != CODES_SUCCESS) return failed(key, error);
+  if (const int error = codes_get_size(handle_.get(), key, &count); error != CODES_SUCCESS)
+    return failed(key, error);
   std::vector<long> values(count);
-  if (const int error = codes_get_long_array(handle_.get(), key, values.data(), &count); error != CODES_SUCCESS) {
+  if (const int error = codes_get_long_array(handle_.get(), key, values.data(), &count);
+      error != CODES_SUCCESS) {
     return failed(key, error);
   }
   return std::vector<std::int64_t>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
@@ -60,7 +62,8 @@ Result<std::vector<double>> Handle::values(std::uint64_t points, double missing)
     return failed("values", error);
   }
   if (count == 0 || (points != 0 && count != points)) {
-    return Status::corruption("expected " + std::to_string(points) + " values, found " + std::to_string(count));
+    return Status::corruption("expected " + std::to_string(points) + " values, found " +
+                              std::to_string(count));
   }
   std::vector<double> values(count);
   if (const int error = codes_get_double_array(handle_.get(), "values", values.data(), &count);
@@ -68,11 +71,14 @@ Result<std::vector<double>> Handle::values(std::uint64_t points, double missing)
     return failed("values", error);
   }
   if (count != values.size()) {
-    return Status::corruption("expected " + std::to_string(values.size()) + " values, decoded " + std::to_string(count));
+    return Status::corruption("expected " + std::to_string(values.size()) + " values, decoded " +
+                              std::to_string(count));
   }
   return values;
 }
 
-void silence_eccodes() { codes_context_set_logging_proc(codes_context_get_default(), ignore_log); }
+void silence_eccodes() {
+  codes_context_set_logging_proc(codes_context_get_default(), ignore_log);
+}
 
 }  // namespace nvmdb::ingest::grib

@@ -24,7 +24,8 @@ std::string dotted(std::initializer_list<std::optional<std::int64_t>> numbers) {
 
 std::string numeric_code(const Handle& handle, unsigned edition) {
   if (edition == 1) return dotted({handle.integer("table2Version"), handle.integer("indicatorOfParameter")});
-  return dotted({handle.integer("discipline"), handle.integer("parameterCategory"), handle.integer("parameterNumber")});
+  return dotted(
+      {handle.integer("discipline"), handle.integer("parameterCategory"), handle.integer("parameterNumber")});
 }
 
 struct Qualifier {
@@ -32,8 +33,8 @@ struct Qualifier {
   const char* mark;
 };
 
-/// Keys of product templates that tell fields apart which share parameter, level and step: without them mean and
-/// spread, percentiles, probabilities, constituents or satellite bands would overwrite one another.
+/// Keys of product templates that tell fields apart which share parameter, level and step: without them mean
+/// and spread, percentiles, probabilities, constituents or satellite bands would overwrite one another.
 constexpr std::array kQualifiers = {
     Qualifier{"derivedForecast", "derived"},
     Qualifier{"percentileValue", "percentile"},
@@ -93,7 +94,8 @@ double scale(std::int64_t scaled, std::int64_t exponent) {
 
 /// Level of one fixed surface in the unit of ecCodes' `level`: hPa for isobaricInhPa, 1e-6 K m2 kg-1 s-1 for
 /// potentialVorticity.
-double surface_value(const Handle& handle, const char* type_key, const char* factor_key, const char* value_key) {
+double surface_value(const Handle& handle, const char* type_key, const char* factor_key,
+                     const char* value_key) {
   const std::int64_t scaled = handle.integer(value_key).value_or(kMissing);
   if (scaled == kMissing) return 0;
   const std::int64_t type = handle.integer(type_key).value_or(kNoSurface);
@@ -109,7 +111,8 @@ double surface_value(const Handle& handle, const char* type_key, const char* fac
 Result<met::Parameter> read_parameter(const Handle& handle, unsigned edition) {
   if (edition == 2 && !handle.integer("parameterNumber")) {
     return Status::invalid_argument("product definition template " +
-                                    dotted({handle.integer("productDefinitionTemplateNumber")}) + " is not known");
+                                    dotted({handle.integer("productDefinitionTemplateNumber")}) +
+                                    " is not known");
   }
   met::Parameter parameter;
   parameter.short_name = handle.text("shortName").value_or("unknown");

@@ -14,9 +14,9 @@ constexpr std::size_t kSection1Max = 65536;
 constexpr std::uint32_t kLargeFlag = 0x800000;
 constexpr std::uint32_t kLargeUnit = 120;
 
-/// Length of a GRIB1 message. Messages from 8 MiB on do not fit 24 bits: their length is coded in units of 120 bytes
-/// with the top bit set, and the length of section 4 (below 120) says how many bytes of the last unit are unused.
-/// Source: ecCodes and ECMWF's GRIBEX convention.
+/// Length of a GRIB1 message. Messages from 8 MiB on do not fit 24 bits: their length is coded in units of
+/// 120 bytes with the top bit set, and the length of section 4 (below 120) says how many bytes of the last
+/// unit are unused. Source: ecCodes and ECMWF's GRIBEX convention.
 std::uint64_t length_grib1(ByteSpan from) {
   const std::uint32_t coded = octet3(from, 4);
   if ((coded & kLargeFlag) == 0 || from.size() < kHeader1 + 8) return coded;
@@ -45,7 +45,9 @@ bool has_section1(ByteSpan from, unsigned edition) {
   return length >= 21 && length <= kSection1Max && octet1(from, at + 4) == 1;
 }
 
-bool ends_well(ByteSpan message) { return std::memcmp(message.data() + message.size() - 4, "7777", 4) == 0; }
+bool ends_well(ByteSpan message) {
+  return std::memcmp(message.data() + message.size() - 4, "7777", 4) == 0;
+}
 
 Status truncated(std::uint64_t expected, std::uint64_t found) {
   return Status::corruption("truncated message: expected " + std::to_string(expected) + " bytes, found " +

@@ -22,15 +22,15 @@ struct ScanProblem {
   Status why;
 };
 
-/// Finds the messages of a file, whatever lies between them (bulletin headings, padding, damaged messages). Lengths
-/// decide where a message ends; "7777" or "GRIB" inside data mean nothing.
-/// Errors: none; safe on hostile input.
+/// Finds the messages of a file, whatever lies between them (bulletin headings, padding, damaged messages).
+/// Lengths decide where a message ends; "7777" or "GRIB" inside data mean nothing. Errors: none; safe on
+/// hostile input.
 class MessageScanner {
  public:
   explicit MessageScanner(ByteSpan file) : file_(file) {}
 
-  /// The next message or problem; nothing at the end of the file. After a problem the search goes on four bytes
-  /// behind its offset, after a message behind the message.
+  /// The next message or problem; nothing at the end of the file. After a problem the search goes on four
+  /// bytes behind its offset, after a message behind the message.
   [[nodiscard]] std::optional<std::variant<ScannedMessage, ScanProblem>> next();
   /// The sections of `message` turned out to be nonsense, so its length may be too: search inside it.
   void search_inside(const ScannedMessage& message) { at_ = message.offset + 4; }

@@ -37,9 +37,9 @@ template <unsigned Count>
   return (raw & 0x8000U) != 0 ? -magnitude : magnitude;
 }
 
-/// A 32-bit integer with sign. The regulation says sign and magnitude, but producers also write two's complement
-/// (NCEP's air quality model: 0xfffffff9 for -7). Of the two readings the smaller one is meant: the other is always
-/// beyond 2^30.
+/// A 32-bit integer with sign. The regulation says sign and magnitude, but producers also write two's
+/// complement (NCEP's air quality model: 0xfffffff9 for -7). Of the two readings the smaller one is meant:
+/// the other is always beyond 2^30.
 [[nodiscard]] inline std::int64_t signed4(std::uint32_t raw) {
   if ((raw & 0x80000000U) == 0) return raw;
   const std::int64_t magnitude = -static_cast<std::int64_t>(raw & 0x7fffffffU);

@@ -31,7 +31,9 @@ PointOrder PointOrder::as_stored(std::uint64_t points) {
   return order;
 }
 
-std::uint64_t PointOrder::message_row(std::uint64_t row) const { return mode_.rows_northward ? rows_ - 1 - row : row; }
+std::uint64_t PointOrder::message_row(std::uint64_t row) const {
+  return mode_.rows_northward ? rows_ - 1 - row : row;
+}
 
 bool PointOrder::westward(std::uint64_t message_row) const {
   return mode_.columns_westward != (mode_.alternate && message_row % 2 == 1);

@@ -9,11 +9,11 @@ namespace nvmdb::ingest::grib {
 
 /// How a message orders its points. Source: GRIB2 flag table 3.4, GRIB1 code table 8.
 struct ScanningMode {
-  bool columns_westward = false;    ///< 0x80: i runs from east to west
-  bool rows_northward = false;      ///< 0x40: j runs from south to north
-  bool columns_consecutive = false; ///< 0x20: points of a column lie together
-  bool alternate = false;           ///< 0x10: every second row (or column) runs the other way
-  bool staggered = false;           ///< 0x0f: rows are offset by half a step; not supported
+  bool columns_westward = false;     ///< 0x80: i runs from east to west
+  bool rows_northward = false;       ///< 0x40: j runs from south to north
+  bool columns_consecutive = false;  ///< 0x20: points of a column lie together
+  bool alternate = false;            ///< 0x10: every second row (or column) runs the other way
+  bool staggered = false;            ///< 0x0f: rows are offset by half a step; not supported
   [[nodiscard]] static ScanningMode from_flags(std::uint32_t flags);
 };
 
@@ -43,7 +43,8 @@ class PointOrder {
   std::uint64_t columns_ = 0;
   std::uint64_t rows_ = 0;
   ScanningMode mode_;
-  std::vector<std::uint64_t> starts_;  ///< reduced grids: index of each message row's first point, and the end
+  std::vector<std::uint64_t>
+      starts_;  ///< reduced grids: index of each message row's first point, and the end
 };
 
 }  // namespace nvmdb::ingest::grib

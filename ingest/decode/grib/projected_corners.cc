@@ -59,8 +59,8 @@ Status locate_corners(met::Grid& grid, ScanningMode mode) {
   if (projection == nullptr) return Status::invalid_argument("no such projection: " + proj_text(grid));
   const double first_latitude = grid.first_latitude;
   const double first_longitude = grid.first_longitude;
-  const PJ_COORD first = proj_trans(projection.get(), PJ_FWD,
-                                    proj_coord(proj_torad(first_longitude), proj_torad(first_latitude), 0, 0));
+  const PJ_COORD first = proj_trans(
+      projection.get(), PJ_FWD, proj_coord(proj_torad(first_longitude), proj_torad(first_latitude), 0, 0));
   const double width = (grid.columns - 1) * grid.column_step;
   const double height = (grid.rows - 1) * grid.row_step;
   const double west = mode.columns_westward ? first.xy.x - width : first.xy.x;
@@ -69,7 +69,8 @@ Status locate_corners(met::Grid& grid, ScanningMode mode) {
   NVMDB_TRY(to_position(projection.get(), west, north, positive, grid.first_latitude, grid.first_longitude));
   NVMDB_TRY(to_position(projection.get(), west + width, north - height, positive, grid.last_latitude,
                         grid.last_longitude));
-  if (!mode.columns_westward && !mode.rows_northward) {  // the file's own numbers, not their way through the plane
+  if (!mode.columns_westward &&
+      !mode.rows_northward) {  // the file's own numbers, not their way through the plane
     grid.first_latitude = first_latitude;
     grid.first_longitude = first_longitude;
   }

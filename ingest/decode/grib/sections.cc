@@ -31,7 +31,8 @@ Result<std::vector<FieldSections>> split_grib2(ByteSpan message) {
   const std::size_t end = message.size() - kEnd;
   std::size_t at = kHeader2;
   while (at < end) {
-    if (end - at < 5) return bad_section(previous, at, "expected a section, found " + std::to_string(end - at) + " bytes");
+    if (end - at < 5)
+      return bad_section(previous, at, "expected a section, found " + std::to_string(end - at) + " bytes");
     const std::uint32_t length = octet4(message, at);
     const std::uint32_t number = octet1(message, at + 4);
     if (number < 1 || number > 7) return bad_section(number, at, "no such section");
@@ -39,8 +40,9 @@ Result<std::vector<FieldSections>> split_grib2(ByteSpan message) {
                          (previous == 7 && number >= 2 && number <= 4);
     if (!follows) return bad_section(number, at, "cannot follow section " + std::to_string(previous));
     if (length < kLeast2[number] || length > end - at) {
-      return bad_section(number, at, "length " + std::to_string(length) + " does not fit, " + std::to_string(end - at) +
-                                         " bytes are left");
+      return bad_section(number, at,
+                         "length " + std::to_string(length) + " does not fit, " + std::to_string(end - at) +
+                             " bytes are left");
     }
     current[number] = message.subspan(at, length);
     if (number == 6) {
@@ -50,9 +52,16 @@ Result<std::vector<FieldSections>> split_grib2(ByteSpan message) {
       current[6] = last_bitmap;
     }
     if (number == 7) {
-      fields.push_back({.edition = 2, .identification = current[1], .local = current[2], .grid = current[3],
-                        .product = current[4], .representation = current[5], .bitmap = current[6],
-                        .data = current[7], .message = message, .alone = !shares_bitmap});
+      fields.push_back({.edition = 2,
+                        .identification = current[1],
+                        .local = current[2],
+                        .grid = current[3],
+                        .product = current[4],
+                        .representation = current[5],
+                        .bitmap = current[6],
+                        .data = current[7],
+                        .message = message,
+                        .alone = !shares_bitmap});
     }
     previous = number;
     at += length;
@@ -71,11 +80,13 @@ Result<std::vector<FieldSections>> split_grib1(ByteSpan message) {
   const auto take = [&](unsigned number, std::uint32_t least, ByteSpan& section) {
     if (end - at < 3) return bad_section(number, at, "is missing");
     std::uint64_t length = octet3(message, at);
-    // In the large-message convention the length of section 4 is no length: the section ends with the message.
+    // In the large-message convention the length of section 4 is no length: the section ends with the
+    // message.
     if (number == 4 && length < 120 && (octet1(message, 4) & 0x80U) != 0) length = end - at;
     if (length < least || length > end - at) {
-      return bad_section(number, at, "length " + std::to_string(length) + " does not fit, " + std::to_string(end - at) +
-                                         " bytes are left");
+      return bad_section(number, at,
+                         "length " + std::to_string(length) + " does not fit, " + std::to_string(end - at) +
+                             " bytes are left");
     }
     section = message.subspan(at, length);
     at += length;
@@ -94,7 +105,8 @@ Status check_points(std::uint64_t points, const DecodeLimits& limits, std::uint6
   const std::uint64_t bytes = points * sizeof(float);
   if (points == 0) return Status::corruption("the grid has no points");
   if (bytes > limits.field_bytes_max) {
-    return Status::invalid_argument("the grid has " + std::to_string(points) + " points, more than the limit of " +
+    return Status::invalid_argument("the grid has " + std::to_string(points) +
+                                    " points, more than the limit of " +
                                     std::to_string(limits.field_bytes_max / sizeof(float)));
   }
   if (bytes > kAlwaysAllowed && bytes / limits.declared_ratio_max > file_bytes) {
@@ -137,7 +149,8 @@ Result<std::uint64_t> declared_points2(const FieldSections& s) {
   const std::uint64_t points = octet4(s.grid, 6);
   if (const std::uint32_t width = octet1(s.grid, 10); width != 0 && s.grid.size() >= 38) {
     const std::uint64_t list = std::uint64_t{octet4(s.grid, 34)} * width;
-    if (list > s.grid.size()) return Status::corruption("section 3: the list of row lengths does not fit the section");
+    if (list > s.grid.size())
+      return Status::corruption("section 3: the list of row lengths does not fit the section");
   }
   if (std::size_t{4} * octet2(s.product, 5) > s.product.size()) {
     return Status::corruption("section 4: the vertical coordinates do not fit the section");
@@ -151,14 +164,16 @@ Result<std::uint64_t> declared_points2(const FieldSections& s) {
   if ((packing == 2 || packing == 3) && s.representation.size() >= 35) {
     const std::uint64_t groups = octet4(s.representation, 31);
     if (groups > points) {
-      return Status::corruption("section 5 says " + std::to_string(groups) + " groups for " + std::to_string(points) +
-                                " points");
+      return Status::corruption("section 5 says " + std::to_string(groups) + " groups for " +
+                                std::to_string(points) + " points");
     }
   }
   return points;
 }
 
-void append(Bytes& out, ByteSpan bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+void append(Bytes& out, ByteSpan bytes) {
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
 
 }  // namespace
 
@@ -169,7 +184,8 @@ Result<std::vector<FieldSections>> split_fields(const ScannedMessage& message) {
 Bytes assemble_message(const FieldSections& s) {
   Bytes out;
   append(out, s.message.first(kHeader2));
-  for (const ByteSpan section : {s.identification, s.local, s.grid, s.product, s.representation, s.bitmap, s.data}) {
+  for (const ByteSpan section :
+       {s.identification, s.local, s.grid, s.product, s.representation, s.bitmap, s.data}) {
     append(out, section);
   }
   append(out, s.message.last(kEnd));

@@ -20,25 +20,39 @@ constexpr std::uint32_t kMissing4 = 0xffffffffU;
 /// Seconds of a unit of fixed length; 0: a unit of months.
 std::int64_t unit_seconds(unsigned unit) {
   switch (unit) {
-    case 0: return 60;
-    case 1: return 3600;
-    case 2: return kSecondsPerDay;
-    case 10: return 3 * 3600;
-    case 11: return 6 * 3600;
-    case 12: return 12 * 3600;
-    case kSecond: return 1;
-    default: return 0;
+    case 0:
+      return 60;
+    case 1:
+      return 3600;
+    case 2:
+      return kSecondsPerDay;
+    case 10:
+      return 3 * 3600;
+    case 11:
+      return 6 * 3600;
+    case 12:
+      return 12 * 3600;
+    case kSecond:
+      return 1;
+    default:
+      return 0;
   }
 }
 
 std::int64_t unit_months(unsigned unit) {
   switch (unit) {
-    case 3: return 1;
-    case 4: return 12;
-    case 5: return 120;
-    case 6: return 360;
-    case 7: return 1200;
-    default: return 0;
+    case 3:
+      return 1;
+    case 4:
+      return 12;
+    case 5:
+      return 120;
+    case 6:
+      return 360;
+    case 7:
+      return 1200;
+    default:
+      return 0;
   }
 }
 
@@ -86,9 +100,10 @@ met::StepProcess process_of_name(const Handle& handle) {
 /// The end that the product gives as a date; nothing when it gives none.
 std::optional<std::int64_t> end_by_date(const Handle& handle, met::UnixSeconds reference) {
   const auto part = [&](const char* key) { return static_cast<int>(handle.integer(key).value_or(-1)); };
-  const auto time = met::make_time(part("yearOfEndOfOverallTimeInterval"), part("monthOfEndOfOverallTimeInterval"),
-                                   part("dayOfEndOfOverallTimeInterval"), part("hourOfEndOfOverallTimeInterval"),
-                                   part("minuteOfEndOfOverallTimeInterval"), part("secondOfEndOfOverallTimeInterval"));
+  const auto time =
+      met::make_time(part("yearOfEndOfOverallTimeInterval"), part("monthOfEndOfOverallTimeInterval"),
+                     part("dayOfEndOfOverallTimeInterval"), part("hourOfEndOfOverallTimeInterval"),
+                     part("minuteOfEndOfOverallTimeInterval"), part("secondOfEndOfOverallTimeInterval"));
   if (!time.is_ok()) return std::nullopt;
   return *time - reference;
 }
@@ -98,7 +113,8 @@ Result<std::int64_t> interval_end(const Handle& handle, met::UnixSeconds referen
                                   std::int64_t ranges) {
   const std::int64_t length = handle.integer("lengthOfTimeRange").value_or(kMissing4);
   const auto unit = static_cast<unsigned>(handle.integer("indicatorOfUnitForTimeRange").value_or(255));
-  // Each field of the mean has its own reference time (monthly means of analyses): the step is that of one field.
+  // Each field of the mean has its own reference time (monthly means of analyses): the step is that of one
+  // field.
   constexpr std::int64_t kSuccessiveReferenceTimes = 1;
   if (ranges == 1 && handle.integer("typeOfTimeIncrement") == kSuccessiveReferenceTimes) return start;
   if (ranges == 1 && length != kMissing4) {
@@ -114,7 +130,8 @@ Result<met::Step> read_step2(const Handle& handle, met::UnixSeconds reference) {
   const auto coded = handle.integer("forecastTime");
   if (!coded) return met::Step::instant(0);  // satellite products: valid at the reference time
   // ecCodes reads sign and magnitude; undone, to tell two's complement from it.
-  const auto raw = *coded < 0 ? 0x80000000U | static_cast<std::uint32_t>(-*coded) : static_cast<std::uint32_t>(*coded);
+  const auto raw =
+      *coded < 0 ? 0x80000000U | static_cast<std::uint32_t>(-*coded) : static_cast<std::uint32_t>(*coded);
   const auto unit = static_cast<unsigned>(handle.integer("indicatorOfUnitOfTimeRange").value_or(1));
   NVMDB_ASSIGN(const std::int64_t start, units_to_seconds(reference, signed4(raw), unit));
   const auto ranges = handle.integer("numberOfTimeRange");
@@ -158,25 +175,44 @@ Interval interval_of_indicator(ByteSpan pds, const Handle& handle) {
   const std::int64_t p2 = octet1(pds, 19);
   const std::int64_t gaps = std::max<std::int64_t>(octet2(pds, 21), 1) - 1;
   switch (octet1(pds, 20)) {
-    case 0: return {p1, p1, StepProcess::Instant};
-    case 1: return {0, 0, StepProcess::Instant};
-    case 2: return {p1, p2, process_of_name(handle)};
-    case 3: return {p1, p2, StepProcess::Average};
-    case 4: return {p1, p2, StepProcess::Accumulation};
-    case 5: return {p1, p2, StepProcess::Difference};
-    case 6: return {-p1, -p2, StepProcess::Average};
-    case 7: return {-p1, p2, StepProcess::Average};
-    case 10: return {octet2(pds, 18), octet2(pds, 18), StepProcess::Instant};
-    case 113: return {p1, p1, StepProcess::Average};
-    case 114: return {p1, p1, StepProcess::Accumulation};
-    case 115: return {p1, p1 + gaps * p2, StepProcess::Average};
-    case 116: return {p1, p1 + gaps * p2, StepProcess::Accumulation};
-    case 117: return {p1, p1, StepProcess::Average};
-    case 118: return {0, 0, StepProcess::Covariance};
-    case 119: return {p1, p1 + gaps * p2, StepProcess::StandardDeviation};
-    case 123: return {0, gaps * p2, StepProcess::Average};
-    case 124: return {0, gaps * p2, StepProcess::Accumulation};
-    default: return {p1, p1, StepProcess::Other};
+    case 0:
+      return {p1, p1, StepProcess::Instant};
+    case 1:
+      return {0, 0, StepProcess::Instant};
+    case 2:
+      return {p1, p2, process_of_name(handle)};
+    case 3:
+      return {p1, p2, StepProcess::Average};
+    case 4:
+      return {p1, p2, StepProcess::Accumulation};
+    case 5:
+      return {p1, p2, StepProcess::Difference};
+    case 6:
+      return {-p1, -p2, StepProcess::Average};
+    case 7:
+      return {-p1, p2, StepProcess::Average};
+    case 10:
+      return {octet2(pds, 18), octet2(pds, 18), StepProcess::Instant};
+    case 113:
+      return {p1, p1, StepProcess::Average};
+    case 114:
+      return {p1, p1, StepProcess::Accumulation};
+    case 115:
+      return {p1, p1 + gaps * p2, StepProcess::Average};
+    case 116:
+      return {p1, p1 + gaps * p2, StepProcess::Accumulation};
+    case 117:
+      return {p1, p1, StepProcess::Average};
+    case 118:
+      return {0, 0, StepProcess::Covariance};
+    case 119:
+      return {p1, p1 + gaps * p2, StepProcess::StandardDeviation};
+    case 123:
+      return {0, gaps * p2, StepProcess::Average};
+    case 124:
+      return {0, gaps * p2, StepProcess::Accumulation};
+    default:
+      return {p1, p1, StepProcess::Other};
   }
 }
 
@@ -199,7 +235,8 @@ Result<std::int64_t> units_to_seconds(met::UnixSeconds reference, std::int64_t c
     return Status::invalid_argument("a step of " + std::to_string(count) + " units is out of range");
   }
   if (const std::int64_t seconds = unit_seconds(unit); seconds != 0) return count * seconds;
-  if (const std::int64_t months = unit_months(unit); months != 0) return months_to_seconds(reference, count * months);
+  if (const std::int64_t months = unit_months(unit); months != 0)
+    return months_to_seconds(reference, count * months);
   if (count == 0) return std::int64_t{0};
   return Status::invalid_argument("unknown unit of time " + std::to_string(unit));
 }

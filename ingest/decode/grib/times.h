@@ -14,14 +14,15 @@ struct FieldTimes {
   met::Step step;
 };
 
-/// When a field is valid. Read from the octets where ecCodes 2.28 is wrong (negative forecast times) or rounds
-/// (minutes, seconds).
-/// Errors: InvalidArgument (no such date, a step beyond all years), Corruption (no time in the product).
-/// Source: GRIB2 section 1, code tables 4.4, 4.10, 4.11; GRIB1 section 1, code tables 4 and 5.
+/// When a field is valid. Read from the octets where ecCodes 2.28 is wrong (negative forecast times) or
+/// rounds (minutes, seconds). Errors: InvalidArgument (no such date, a step beyond all years), Corruption (no
+/// time in the product). Source: GRIB2 section 1, code tables 4.4, 4.10, 4.11; GRIB1 section 1, code tables 4
+/// and 5.
 [[nodiscard]] Result<FieldTimes> read_times(const FieldSections& sections, const Handle& handle);
 
-/// `count` units of `unit` (GRIB2 code table 4.4) after `reference`, in seconds. Months and years go by the calendar.
-/// Errors: InvalidArgument (unknown unit, out of range).
-[[nodiscard]] Result<std::int64_t> units_to_seconds(met::UnixSeconds reference, std::int64_t count, unsigned unit);
+/// `count` units of `unit` (GRIB2 code table 4.4) after `reference`, in seconds. Months and years go by the
+/// calendar. Errors: InvalidArgument (unknown unit, out of range).
+[[nodiscard]] Result<std::int64_t> units_to_seconds(met::UnixSeconds reference, std::int64_t count,
+                                                    unsigned unit);
 
 }  // namespace nvmdb::ingest::grib

@@ -6,8 +6,8 @@
 #include "given_data.h"
 #include "point_finder.h"
 
-// Goal: the traps that other readers of GRIB fall into. Expected values: expected/_cases.json, as far as decoding
-// (and not querying) is concerned.
+// Goal: the traps that other readers of GRIB fall into. Expected values: expected/_cases.json, as far as
+// decoding (and not querying) is concerned.
 
 namespace nvmdb::ingest::testing {
 namespace {
@@ -79,7 +79,8 @@ TEST_F(GribCase, G03_KeepsAReal9999ApartFromMissing) {
   const json expected = expected_case("G03")["expected"];
   for (const std::size_t i : {0U, 1U}) {
     const json& point = expected[i];
-    expect_value(value_at(sink_, 0, point["lat"].get<double>(), point["lon"].get<double>()), point["value"], 0);
+    expect_value(value_at(sink_, 0, point["lat"].get<double>(), point["lon"].get<double>()), point["value"],
+                 0);
   }
   const DecodedStatistics& statistics = sink_.fields[0].statistics;
   EXPECT_EQ(statistics.missing_count, expected[2]["missing_points"].get<std::uint64_t>());
@@ -194,7 +195,8 @@ TEST_F(GribCase, G12_IsNotMisledByWordsInsideData) {
     EXPECT_EQ(sink_.fields[i].field.step.end_seconds, expected["steps"][i].get<std::int64_t>() * kHour);
   }
   const std::vector<float> values = sink_.fields[0].decode();
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], expected["values_first_message"][i].get<float>());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(values[i], expected["values_first_message"][i].get<float>());
 }
 
 TEST_F(GribCase, G20_KeepsTwoRunsApart) {
@@ -234,9 +236,9 @@ TEST_F(GribCase, GivesEveryFieldItsOwnKey) {
       const DecodedRun& run = sink.runs[f.run];
       const std::string key = run.model + "/" + run.domain + "/" + run.version + "/" +
                               met::format_time(run.reference_time) + "/" + std::to_string(f.member) + "/" +
-                              f.parameter.short_name + "/" + f.parameter.discriminator + "/" + f.level.type + "/" +
-                              met::format_level(f.level.value, f.level.bottom) + "/" + met::format_step(f.step) + "/" +
-                              std::string(met::process_name(f.step.process));
+                              f.parameter.short_name + "/" + f.parameter.discriminator + "/" + f.level.type +
+                              "/" + met::format_level(f.level.value, f.level.bottom) + "/" +
+                              met::format_step(f.step) + "/" + std::string(met::process_name(f.step.process));
       EXPECT_TRUE(keys.insert(key).second) << key << " again at " << f.where;
     }
   }
@@ -267,7 +269,8 @@ TEST_F(GribCase, DecodesTheSameIntoSmallSpaces) {
     ASSERT_TRUE(decode_given(file, large).is_ok());
     ASSERT_TRUE(decode_given(file, small).is_ok());
     ASSERT_EQ(large.fields.size(), small.fields.size());
-    for (std::size_t i = 0; i < large.fields.size(); ++i) EXPECT_EQ(large.fields[i].extent, small.fields[i].extent);
+    for (std::size_t i = 0; i < large.fields.size(); ++i)
+      EXPECT_EQ(large.fields[i].extent, small.fields[i].extent);
   }
 }
 

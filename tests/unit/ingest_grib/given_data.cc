@@ -18,7 +18,8 @@ bool is_shared_data(const std::filesystem::path& path) {
 }  // namespace
 
 std::filesystem::path shared_data() {
-  if (const char* set = std::getenv("NVMDB_SHARED_DATA"); set != nullptr) return is_shared_data(set) ? set : "";
+  if (const char* set = std::getenv("NVMDB_SHARED_DATA"); set != nullptr)
+    return is_shared_data(set) ? set : "";
   for (std::filesystem::path at = NVMDB_SOURCE_DIR; at.has_relative_path(); at = at.parent_path()) {
     if (is_shared_data(at.parent_path() / "shared" / "data")) return at.parent_path() / "shared" / "data";
   }
@@ -42,7 +43,9 @@ nlohmann::json expected_result(const std::string& file) {
   return nlohmann::json::parse(in);
 }
 
-nlohmann::json expected_case(const std::string& name) { return expected_result("_cases").at(name); }
+nlohmann::json expected_case(const std::string& name) {
+  return expected_result("_cases").at(name);
+}
 
 Status decode_given(const std::string& file, MemorySink& sink) {
   const int fd = ::open((shared_data() / "given" / file).c_str(), O_RDONLY | O_CLOEXEC);

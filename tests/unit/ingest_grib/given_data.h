@@ -9,8 +9,8 @@
 
 namespace nvmdb::ingest::testing {
 
-/// Folder of the shared test data: NVMDB_SHARED_DATA, else shared/data beside the source tree or a parent of it.
-/// Empty when it is not there.
+/// Folder of the shared test data: NVMDB_SHARED_DATA, else shared/data beside the source tree or a parent of
+/// it. Empty when it is not there.
 [[nodiscard]] std::filesystem::path shared_data();
 
 /// Names of the GRIB files that have an expected result, in order.
@@ -28,9 +28,9 @@ namespace nvmdb::ingest::testing {
 }  // namespace nvmdb::ingest::testing
 
 /// Skips a test, and says why, where the shared data is not installed.
-#define NVMDB_NEED_SHARED_DATA()                                                                           \
-  do {                                                                                                     \
-    if (::nvmdb::ingest::testing::shared_data().empty()) {                                                 \
+#define NVMDB_NEED_SHARED_DATA()                                                                            \
+  do {                                                                                                      \
+    if (::nvmdb::ingest::testing::shared_data().empty()) {                                                  \
       GTEST_SKIP() << "the shared data (given/, expected/) is absent: set NVMDB_SHARED_DATA to its folder"; \
-    }                                                                                                      \
+    }                                                                                                       \
   } while (false)

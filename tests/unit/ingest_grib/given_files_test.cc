@@ -11,17 +11,18 @@
 #include "reference_decoder.h"
 
 // Goal: every given GRIB file gives the fields, keys, statistics and values that ecCodes gives.
-// Method: expected/*.json for keys and samples (points found by latitude and longitude), and ecCodes itself, put into
-// canonical order by an own walk of the message, for every value bit by bit. Where ecCodes is known to be wrong, the
-// notes of the expected results say what is right.
+// Method: expected/*.json for keys and samples (points found by latitude and longitude), and ecCodes itself,
+// put into canonical order by an own walk of the message, for every value bit by bit. Where ecCodes is known
+// to be wrong, the notes of the expected results say what is right.
 
 namespace nvmdb::ingest::testing {
 namespace {
 
 using nlohmann::json;
 
-/// Files of which ecCodes' reader sees fewer messages than there are (a word GRIB or a damaged message before them),
-/// and messages that have no grid: here the number of fields is the scanner's, by the notes of the expected results.
+/// Files of which ecCodes' reader sees fewer messages than there are (a word GRIB or a damaged message before
+/// them), and messages that have no grid: here the number of fields is the scanner's, by the notes of the
+/// expected results.
 const std::map<std::string, std::size_t> kFieldCounts = {{"bugG12_7777_and_GRIB_inside_data.grib2", 2},
                                                          {"era5-levels-corrupted.grib", 1},
                                                          {"spherical_harmonics.grib", 0},
@@ -31,7 +32,8 @@ const std::map<std::string, std::size_t> kRejections = {{"era5-levels-corrupted.
                                                         {"unknown_pdt_65535.grb2", 1},
                                                         {"nbm_blend_first2000bytes.grib2", 1}};
 
-std::size_t count_of(const std::map<std::string, std::size_t>& known, const std::string& file, std::size_t otherwise) {
+std::size_t count_of(const std::map<std::string, std::size_t>& known, const std::string& file,
+                     std::size_t otherwise) {
   const auto found = known.find(file);
   return found == known.end() ? otherwise : found->second;
 }
@@ -54,12 +56,14 @@ class GivenFile : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(GivenFile, HasTheFieldsAndRejections) {
-  EXPECT_EQ(sink_.fields.size(), count_of(kFieldCounts, GetParam(), expected_["message_count"].get<std::size_t>()));
+  EXPECT_EQ(sink_.fields.size(),
+            count_of(kFieldCounts, GetParam(), expected_["message_count"].get<std::size_t>()));
   EXPECT_EQ(sink_.rejections.size(), count_of(kRejections, GetParam(), 0));
   for (const Rejected& rejected : sink_.rejections) {
     std::cout << rejected.where << ": " << rejected.why.to_string() << "\n";
   }
-  for (const met::Grid& grid : sink_.grids) EXPECT_TRUE(grid.validate().is_ok()) << grid.validate().to_string();
+  for (const met::Grid& grid : sink_.grids)
+    EXPECT_TRUE(grid.validate().is_ok()) << grid.validate().to_string();
 }
 
 void expect_parameter(const KeptField& kept, const json& message) {
@@ -93,7 +97,8 @@ void expect_level(const KeptField& kept, const json& message) {
   }
 }
 
-/// Seconds. ecCodes' own step, its step in minutes where it gives no whole hours, or the notes where it is wrong.
+/// Seconds. ecCodes' own step, its step in minutes where it gives no whole hours, or the notes where it is
+/// wrong.
 std::pair<std::int64_t, std::int64_t> expected_step(const json& message, const std::string& file) {
   if (file == "aqm.pm25-PDMAX1-negative-step.grib2") return {-7 * 3600, 16 * 3600};
   if (message.contains("stepRange_in_m")) {
@@ -104,7 +109,8 @@ std::pair<std::int64_t, std::int64_t> expected_step(const json& message, const s
   return {unit * message["startStep"].get<std::int64_t>(), unit * message["endStep"].get<std::int64_t>()};
 }
 
-/// Where neither edition's code says it, ecCodes calls a minimum "max" (GRIB1) and extremes "instant" (GRIB2).
+/// Where neither edition's code says it, ecCodes calls a minimum "max" (GRIB1) and extremes "instant"
+/// (GRIB2).
 std::string expected_process(const json& message) {
   const std::string name = message["name"].get<std::string>();
   const bool interval = message["startStep"] != message["endStep"];
@@ -113,10 +119,12 @@ std::string expected_process(const json& message) {
   return message["stepType"].get<std::string>();
 }
 
-void expect_times(const KeptField& kept, const DecodedRun& run, const json& message, const std::string& file) {
+void expect_times(const KeptField& kept, const DecodedRun& run, const json& message,
+                  const std::string& file) {
   const auto date = message["dataDate"].get<int>();
   const auto time = message["dataTime"].get<int>();
-  const auto reference = met::make_time(date / 10000, date / 100 % 100, date % 100, time / 100, time % 100, 0);
+  const auto reference =
+      met::make_time(date / 10000, date / 100 % 100, date % 100, time / 100, time % 100, 0);
   ASSERT_TRUE(reference.is_ok());
   const std::int64_t seconds = file == "MRMS_EchoTop.grib2" ? 30 : 0;
   EXPECT_EQ(run.reference_time, *reference + seconds);
@@ -181,7 +189,8 @@ TEST_P(GivenFile, HasTheSamples) {
       const float value = decoder.at(*index);
       const bool missing = sample["value"].is_null();
       const double wanted = missing ? std::nan("") : sample["value"].get<double>();
-      const bool same = missing ? std::isnan(value) : std::fabs(value - wanted) <= std::fabs(wanted) * 2e-7 + 1e-9;
+      const bool same =
+          missing ? std::isnan(value) : std::fabs(value - wanted) <= std::fabs(wanted) * 2e-7 + 1e-9;
       EXPECT_TRUE(same) << sample.dump() << " found " << value;
       found += same;
     }
@@ -191,8 +200,10 @@ TEST_P(GivenFile, HasTheSamples) {
 
 /// The values of a file equal ecCodes' to the last bit of a float.
 TEST_P(GivenFile, EqualsEccodesBitForBit) {
-  const std::vector<ReferenceField> reference = read_by_eccodes((shared_data() / "given" / GetParam()).string());
-  // ecCodes may see fewer messages (see above), but none that are not stored; only refused ones are skipped there too.
+  const std::vector<ReferenceField> reference =
+      read_by_eccodes((shared_data() / "given" / GetParam()).string());
+  // ecCodes may see fewer messages (see above), but none that are not stored; only refused ones are skipped
+  // there too.
   ASSERT_LE(reference.size(), sink_.fields.size());
   std::uint64_t values = 0;
   for (std::size_t i = 0; i < reference.size(); ++i) {

@@ -56,14 +56,16 @@ class MemorySink final : public FieldSink {
   Status advance(std::uint64_t bytes) override {
     NVMDB_CHECK(open_ && bytes <= space_.size(), "more bytes than the space has");
     KeptField& field = fields.back();
-    field.extent.insert(field.extent.end(), space_.begin(), space_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    field.extent.insert(field.extent.end(), space_.begin(),
+                        space_.begin() + static_cast<std::ptrdiff_t>(bytes));
     const std::uint64_t whole = field.field.encoding.extent_bytes(field.field.points);
     NVMDB_CHECK(bytes % 8 == 0 || field.extent.size() == whole, "not a multiple of 8 bytes");
     return Status::ok();
   }
   Status end_field(const DecodedStatistics& statistics) override {
     KeptField& field = fields.back();
-    NVMDB_CHECK(field.extent.size() == field.field.encoding.extent_bytes(field.field.points), "a partial extent");
+    NVMDB_CHECK(field.extent.size() == field.field.encoding.extent_bytes(field.field.points),
+                "a partial extent");
     field.statistics = statistics;
     open_ = false;
     return Status::ok();

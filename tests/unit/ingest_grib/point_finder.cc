@@ -40,7 +40,8 @@ std::optional<std::uint64_t> row_of(const met::Grid& g, double latitude) {
     }
     return std::nullopt;
   }
-  return g.rows == 1 ? std::optional<std::uint64_t>(0) : whole((g.first_latitude - latitude) / g.row_step, g.rows);
+  return g.rows == 1 ? std::optional<std::uint64_t>(0)
+                     : whole((g.first_latitude - latitude) / g.row_step, g.rows);
 }
 
 std::optional<std::uint64_t> find_lat_lon(const met::Grid& g, double latitude, double longitude) {
@@ -48,7 +49,8 @@ std::optional<std::uint64_t> find_lat_lon(const met::Grid& g, double latitude, d
   if (!row) return std::nullopt;
   const double distance = eastward(g.first_longitude, longitude);
   if (g.row_lengths.empty()) {
-    const auto column = g.columns == 1 ? std::optional<std::uint64_t>(0) : whole(distance / g.column_step, g.columns);
+    const auto column =
+        g.columns == 1 ? std::optional<std::uint64_t>(0) : whole(distance / g.column_step, g.columns);
     return column ? std::optional(*row * g.columns + *column) : std::nullopt;
   }
   std::uint64_t begin = 0;
@@ -70,21 +72,23 @@ std::optional<std::uint64_t> find_rotated(const met::Grid& g, double latitude, d
   const double z = std::sin(lat);
   const double rotated_x = std::cos(tilt) * x + std::sin(tilt) * z;
   const double rotated_z = -std::sin(tilt) * x + std::cos(tilt) * z;
-  return find_lat_lon(g, std::asin(std::clamp(rotated_z, -1.0, 1.0)) / kRadians, std::atan2(y, rotated_x) / kRadians);
+  return find_lat_lon(g, std::asin(std::clamp(rotated_z, -1.0, 1.0)) / kRadians,
+                      std::atan2(y, rotated_x) / kRadians);
 }
 
 std::optional<std::uint64_t> find_projected(const met::Grid& g, double latitude, double longitude) {
   char text[400];
   if (g.type == met::GridType::Lambert) {
-    std::snprintf(text, sizeof text, "+proj=lcc +lat_1=%.15g +lat_2=%.15g +lat_0=0 +lon_0=%.15g +a=%.15g +b=%.15g",
-                  g.true_latitude1, g.true_latitude2, g.standard_longitude, g.earth_semi_major, g.earth_semi_minor);
+    std::snprintf(
+        text, sizeof text, "+proj=lcc +lat_1=%.15g +lat_2=%.15g +lat_0=0 +lon_0=%.15g +a=%.15g +b=%.15g",
+        g.true_latitude1, g.true_latitude2, g.standard_longitude, g.earth_semi_major, g.earth_semi_minor);
   } else if (g.type == met::GridType::PolarStereographic) {
     std::snprintf(text, sizeof text, "+proj=stere +lat_0=%d +lat_ts=%.15g +lon_0=%.15g +a=%.15g +b=%.15g",
-                  g.south_pole_on_plane ? -90 : 90, g.true_latitude1, g.standard_longitude, g.earth_semi_major,
-                  g.earth_semi_minor);
+                  g.south_pole_on_plane ? -90 : 90, g.true_latitude1, g.standard_longitude,
+                  g.earth_semi_major, g.earth_semi_minor);
   } else {
-    std::snprintf(text, sizeof text, "+proj=merc +lat_ts=%.15g +lon_0=%.15g +a=%.15g +b=%.15g", g.true_latitude1,
-                  g.standard_longitude, g.earth_semi_major, g.earth_semi_minor);
+    std::snprintf(text, sizeof text, "+proj=merc +lat_ts=%.15g +lon_0=%.15g +a=%.15g +b=%.15g",
+                  g.true_latitude1, g.standard_longitude, g.earth_semi_major, g.earth_semi_minor);
   }
   PJ* projection = proj_create(PJ_DEFAULT_CTX, text);
   if (projection == nullptr) return std::nullopt;
@@ -104,12 +108,16 @@ std::optional<std::uint64_t> find_projected(const met::Grid& g, double latitude,
 std::optional<std::uint64_t> find_point(const met::Grid& grid, double latitude, double longitude) {
   switch (grid.type) {
     case met::GridType::Unlocated:
-    case met::GridType::Curvilinear: return std::nullopt;
-    case met::GridType::RotatedLatLon: return find_rotated(grid, latitude, longitude);
+    case met::GridType::Curvilinear:
+      return std::nullopt;
+    case met::GridType::RotatedLatLon:
+      return find_rotated(grid, latitude, longitude);
     case met::GridType::Lambert:
     case met::GridType::PolarStereographic:
-    case met::GridType::Mercator: return find_projected(grid, latitude, longitude);
-    default: return find_lat_lon(grid, latitude, longitude);
+    case met::GridType::Mercator:
+      return find_projected(grid, latitude, longitude);
+    default:
+      return find_lat_lon(grid, latitude, longitude);
   }
 }
 

@@ -28,9 +28,9 @@ std::vector<long> message_rows(codes_handle* h, const std::string& grid) {
 /// Walks the message as its flags say and writes down where each point belongs.
 std::vector<std::uint64_t> canonical_order(codes_handle* h, const std::string& grid, std::size_t points) {
   std::vector<std::uint64_t> order(points);
-  const bool located = grid == "regular_ll" || grid == "rotated_ll" || grid == "regular_gg" || grid == "reduced_gg" ||
-                       grid == "reduced_ll" || grid == "lambert" || grid == "mercator" ||
-                       grid == "polar_stereographic";
+  const bool located = grid == "regular_ll" || grid == "rotated_ll" || grid == "regular_gg" ||
+                       grid == "reduced_gg" || grid == "reduced_ll" || grid == "lambert" ||
+                       grid == "mercator" || grid == "polar_stereographic";
   if (!located) {
     for (std::size_t i = 0; i < points; ++i) order[i] = i;
     return order;
@@ -84,12 +84,14 @@ std::vector<ReferenceField> read_by_eccodes(const std::string& path) {
         codes_get_size(h, "values", &count) == CODES_SUCCESS) {
       std::vector<double> decoded(count);
       if (codes_get_double_array(h, "values", decoded.data(), &count) == CODES_SUCCESS) {
-        const bool predefined = integer(h, "edition", 2) == 1 && integer(h, "gridDescriptionSectionPresent", 1) == 0;
+        const bool predefined =
+            integer(h, "edition", 2) == 1 && integer(h, "gridDescriptionSectionPresent", 1) == 0;
         ReferenceField field{text(h, "shortName"), std::vector<float>(count),
                              canonical_order(h, predefined ? "none" : grid, count)};
         for (std::size_t i = 0; i < count; ++i) {
-          field.values[field.canonical_index[i]] = decoded[i] == kMissing ? std::numeric_limits<float>::quiet_NaN()
-                                                                          : static_cast<float>(decoded[i]);
+          field.values[field.canonical_index[i]] = decoded[i] == kMissing
+                                                       ? std::numeric_limits<float>::quiet_NaN()
+                                                       : static_cast<float>(decoded[i]);
         }
         fields.push_back(std::move(field));
       }

@@ -19,7 +19,9 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-void append(Bytes& to, ByteSpan from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(Bytes& to, ByteSpan from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 struct Scan {
   std::vector<ScannedMessage> messages;
@@ -42,8 +44,8 @@ class Scanner : public ::testing::Test {
 };
 
 TEST(MessageScanner, FindsNothingInOtherFiles) {
-  for (const char* text : {"", "GRIB", "GRIB and more text about the word GRIB", "GRIB\r\r\n\001 TTAAII",
-                           "\x89HDF\r\n\x1a\n"}) {
+  for (const char* text :
+       {"", "GRIB", "GRIB and more text about the word GRIB", "GRIB\r\r\n\001 TTAAII", "\x89HDF\r\n\x1a\n"}) {
     const Bytes file = bytes_of(text);
     EXPECT_TRUE(scan(file).messages.empty());
     EXPECT_TRUE(scan(file).problems.empty()) << text;
@@ -157,18 +159,21 @@ TEST_F(Scanner, StopsAtTheLimitOfFields) {
 
 TEST(DecodeGrib, RefusesAFileWithoutMessages) {
   MemorySink sink;
-  EXPECT_EQ(decode_bytes(bytes_of("no message here, only the word GRIB"), sink).code(), Code::InvalidArgument);
+  EXPECT_EQ(decode_bytes(bytes_of("no message here, only the word GRIB"), sink).code(),
+            Code::InvalidArgument);
 }
 
-/// Goal: hostile input cannot make the scanner or the splitter read outside the file. Method: seeded mutations of
-/// real messages; every view that comes back must lie in the file. ecCodes, which may abort, is not called.
+/// Goal: hostile input cannot make the scanner or the splitter read outside the file. Method: seeded
+/// mutations of real messages; every view that comes back must lie in the file. ecCodes, which may abort, is
+/// not called.
 TEST_F(Scanner, SurvivesMutations) {
   constexpr std::uint64_t kSeed = 20240115;
   std::cout << "seed " << kSeed << "\n";
   SeededRandom random(kSeed);
   std::size_t whole = 0;
-  for (const char* name : {"bugG11_multifield_uv.grib2", "multifield_reuse_bitmap.grib2", "second_order_general.grib1",
-                           "wafs_reduced_ll.grib1", "bugG12_7777_and_GRIB_inside_data.grib2"}) {
+  for (const char* name :
+       {"bugG11_multifield_uv.grib2", "multifield_reuse_bitmap.grib2", "second_order_general.grib1",
+        "wafs_reduced_ll.grib1", "bugG12_7777_and_GRIB_inside_data.grib2"}) {
     const Bytes original = read_given(name);
     for (int round = 0; round < 2000; ++round) {
       Bytes file = original;
