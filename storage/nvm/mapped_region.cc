@@ -12,9 +12,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "storage/base/mutex.h"
 #include "storage/base/narrow.h"
 #include "storage/base/size_text.h"
 #include "storage/nvm/cache_line_door.h"
@@ -49,9 +51,8 @@ Status pmem2_status(std::string_view action, const std::string& path) {
   return Status::io_error(path + ": " + std::string(action) + ": " + pmem2_errormsg());
 }
 
-DeviceProfile profile_of(int fd, pmem2_granularity granularity) {
+DeviceProfile profile_of(int fd, bool by_lines) {
   const bool memory_file = is_memory_file(fd);
-  const bool by_lines = granularity != PMEM2_GRANULARITY_PAGE;
   DeviceProfile device;
   device.kind = memory_file ? "shm" : by_lines && is_dax_file(fd) ? "fsdax" : "file";
   // A granularity forced onto an ordinary file skips the syncs: such a pool survives a crash of the process
@@ -65,14 +66,39 @@ DeviceProfile profile_of(int fd, pmem2_granularity granularity) {
   return device;
 }
 
+struct LineFunctions {
+  pmem2_flush_fn flush;
+  pmem2_drain_fn drain;
+};
+
+/// libpmem2's flush and drain for this processor's lines, for memory that libpmem2 itself takes for a file:
+/// the effect of PMEM2_FORCE_GRANULARITY=CACHE_LINE without changing the environment, which other threads may
+/// be reading. They come from one small mapping that lives as long as the process: libpmem2 1.12 never
+/// forgets such a mapping.
+Result<LineFunctions> cache_line_functions(const pmem2_source* source) {
+  static Mutex mutex;
+  static pmem2_map* map = nullptr;
+  const MutexLock lock(mutex);
+  if (map == nullptr) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return errno_status("mmap", "one page", errno);
+    if (pmem2_map_from_existing(&map, source, memory, page, PMEM2_GRANULARITY_CACHE_LINE) != 0) {
+      map = nullptr;
+      ::munmap(memory, page);
+      return pmem2_status("pmem2_map_from_existing", "one page");
+    }
+  }
+  return LineFunctions{pmem2_get_flush_fn(map), pmem2_get_drain_fn(map)};
+}
+
 }  // namespace
 
 struct MappedRegion::Mapping {
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   pmem2_map* map = nullptr;
-  void* own_memory = nullptr;  ///< mapped by us and lent to libpmem2
-  std::uint64_t bytes = 0;
+  std::optional<LineFunctions> lines;  ///< none: the device wants syncs
 
   Mapping() = default;
   Mapping(const Mapping&) = delete;
@@ -81,34 +107,23 @@ struct MappedRegion::Mapping {
     if (map != nullptr) pmem2_map_delete(&map);
     if (config != nullptr) pmem2_config_delete(&config);
     if (source != nullptr) pmem2_source_delete(&source);
-    if (own_memory != nullptr) ::munmap(own_memory, bytes);
   }
 
   Status open(int fd, const std::string& path) {
     if (pmem2_source_from_fd(&source, fd) != 0) return pmem2_status("pmem2_source_from_fd", path);
-    if (is_memory_file(fd) && !granularity_is_forced()) return open_memory_file(fd, path);
     if (pmem2_config_new(&config) != 0) return pmem2_status("pmem2_config_new", path);
     if (pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_PAGE) != 0 ||
         pmem2_map_new(&map, config, source) != 0) {
       return pmem2_status("pmem2_map_new", path);
     }
-    return Status::ok();
-  }
-  /// The effect of PMEM2_FORCE_GRANULARITY=CACHE_LINE without changing the environment, which other threads
-  /// may read.
-  Status open_memory_file(int fd, const std::string& path) {
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) return errno_status("mmap", path, errno);
-    own_memory = memory;
-    if (pmem2_map_from_existing(&map, source, memory, bytes, PMEM2_GRANULARITY_CACHE_LINE) != 0) {
-      return pmem2_status("pmem2_map_from_existing", path);
+    if (pmem2_map_get_store_granularity(map) != PMEM2_GRANULARITY_PAGE) {
+      lines = LineFunctions{pmem2_get_flush_fn(map), pmem2_get_drain_fn(map)};
+    } else if (is_memory_file(fd) && !granularity_is_forced()) {
+      NVMDB_ASSIGN(lines, cache_line_functions(source));
     }
     return Status::ok();
   }
   [[nodiscard]] std::byte* memory() const { return static_cast<std::byte*>(pmem2_map_get_address(map)); }
-  [[nodiscard]] bool by_lines() const {
-    return pmem2_map_get_store_granularity(map) != PMEM2_GRANULARITY_PAGE;
-  }
 };
 
 MappedRegion::MappedRegion(FileDescriptor fd) : fd_(std::move(fd)), mapping_(std::make_unique<Mapping>()) {}
@@ -143,12 +158,11 @@ Result<std::unique_ptr<MappedRegion>> MappedRegion::open(const std::filesystem::
   NVMDB_TRY(check_allocated_file(fd.get(), path.string(), bytes));
   std::unique_ptr<MappedRegion> region(new MappedRegion(std::move(fd)));
   Mapping& mapping = *region->mapping_;
-  mapping.bytes = bytes;
   NVMDB_TRY(mapping.open(region->fd_.get(), path.string()));
   // Core dumps stay small and hold no stored data. A kernel that cannot is no reason to stop.
   (void)::madvise(mapping.memory(), bytes, MADV_DONTDUMP);
-  region->device_ = profile_of(region->fd_.get(), pmem2_map_get_store_granularity(mapping.map));
-  if (mapping.by_lines()) {
+  region->device_ = profile_of(region->fd_.get(), mapping.lines.has_value());
+  if (mapping.lines.has_value()) {
     region->door_ = region->make_door(mapping.memory(), bytes, path.string());
   } else {
     region->door_ = std::make_unique<FileDoor>(mapping.memory(), bytes, region->fd_.get(), 0, path.string());
@@ -158,9 +172,8 @@ Result<std::unique_ptr<MappedRegion>> MappedRegion::open(const std::filesystem::
 
 std::unique_ptr<Door> MappedRegion::make_door(std::byte* memory, std::uint64_t bytes,
                                               std::string name) const {
-  if (!mapping_->by_lines()) return std::make_unique<FileDoor>(memory, bytes, -1, 0, std::move(name));
-  return std::make_unique<CacheLineDoor>(memory, bytes, pmem2_get_flush_fn(mapping_->map),
-                                         pmem2_get_drain_fn(mapping_->map));
+  if (!mapping_->lines.has_value()) return std::make_unique<FileDoor>(memory, bytes, -1, 0, std::move(name));
+  return std::make_unique<CacheLineDoor>(memory, bytes, mapping_->lines->flush, mapping_->lines->drain);
 }
 
 }  // namespace nvmdb::storage

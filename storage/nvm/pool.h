@@ -17,8 +17,9 @@ struct PoolOptions {
   std::uint32_t regions = 1;                ///< of a new pool
 };
 
-/// A pool directory: `root` (libpmemobj: magic, format version, uuid, root words), `region.N` (page regions mapped
-/// with libpmem2, preallocated), `lock` (one process at a time).
+/// A pool directory: `identity` (magic, format version, uuid, sizes; written last, never changed), `root` (libpmemobj:
+/// the identity again, root words), `region.N` (page regions mapped with libpmem2, preallocated), `lock` (one process at
+/// a time; holds the owner's pid). `creating` is there during a creation only.
 class Pool final : public PoolMedia {
  public:
   /// Opens, or creates, the pool in `directory`.
