@@ -28,6 +28,8 @@ std::string site_name(const Door::Site& site) {
   std::string_view file = site.file_name();
   constexpr std::string_view root = NVMDB_SOURCE_DIR "/";
   if (file.starts_with(root)) file.remove_prefix(root.size());
+  // A compiler cache may make paths relative to the build folder.
+  while (file.starts_with("../")) file.remove_prefix(3);
   return std::string(file) + ":" + std::to_string(site.line());
 }
 
