@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -363,6 +365,35 @@ TEST_P(PoolOn, RedoesACreationKilledAtAnyMoment) {
       ASSERT_TRUE(pool.is_ok()) << pool.status().to_string();
     }
     fs::remove_all(path_);
+  }
+}
+
+/// Runs `body` in a child process that sees an empty tmpfs of `bytes` at `at`. 100: the system does not allow
+/// it.
+template <class Body>
+int with_small_device(const fs::path& at, std::uint64_t bytes, const Body& body) {
+  return in_child([&] {
+    const int spaces = ::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (::unshare(spaces) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return 100;
+    const std::string size = "size=" + std::to_string(bytes);
+    if (::mount("none", at.c_str(), "tmpfs", 0, size.c_str()) != 0) return 100;
+    return body();
+  });
+}
+
+TEST(Pool, LeavesAFullDeviceAsItWas) {
+  const ScratchDirectory scratch;
+  // No room for a region; for the regions but not for the root; for all.
+  for (const std::uint64_t megabytes : {4ULL, 12ULL, 18ULL, 24ULL, 40ULL}) {
+    const int code = with_small_device(scratch.path(), megabytes << 20U, [&] {
+      const auto pool = Pool::open(scratch.path() / "pool", kCreate);
+      if (megabytes == 40) return pool.is_ok() ? 0 : 1;
+      if (pool.status().code() != Code::OutOfSpace) return 2;
+      return fs::is_empty(scratch.path()) ? 0 : 3;
+    });
+    if (code == 100) GTEST_SKIP() << "no mounts allowed here";
+    EXPECT_EQ(code, 0) << megabytes << " MiB";
   }
 }
 
