@@ -9,6 +9,8 @@ namespace {
 
 // Values decoded at a time: what resize() cleared just before is still in the cache when it is written.
 constexpr std::uint64_t kChunk = 8192;
+// Points of the next row asked for while a row is decoded.
+constexpr std::uint64_t kPrefetch = 1024;
 
 /// The field that a slab shows. Errors: InvalidArgument (several intervals end at the step asked).
 Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelection& resolved) {
@@ -29,7 +31,9 @@ Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelec
 }
 
 void decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs, std::vector<float>& values) {
-  for (const IndexRun& run : runs) {
+  for (std::size_t next = 1; const IndexRun& run : runs) {
+    if (next < runs.size()) decoder.prefetch(runs[next].first, std::min(runs[next].count, kPrefetch));
+    ++next;
     for (std::uint64_t done = 0; done < run.count; done += kChunk) {
       const std::uint64_t count = std::min(kChunk, run.count - done);
       const std::size_t at = values.size();

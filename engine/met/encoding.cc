@@ -97,6 +97,14 @@ float Decoder::at(std::uint64_t index) const {
   return kMissing;
 }
 
+void Decoder::prefetch(std::uint64_t first, std::uint64_t count) const {
+  constexpr std::uint64_t kLine = 64;
+  const std::byte* const end = values_ + (first + count) * encoding_.width_bytes;
+  for (const std::byte* line = values_ + first * encoding_.width_bytes; line < end; line += kLine) {
+    __builtin_prefetch(line, 0, 3);
+  }
+}
+
 template <unsigned Width>
 void Decoder::run_packed(std::uint64_t first, std::span<float> values) const {
   const std::byte* from = values_ + first * Width;

@@ -48,6 +48,9 @@ class Decoder {
   Decoder(const Encoding& encoding, std::uint64_t points, ByteSpan extent);
   /// One point; index < points.
   [[nodiscard]] float at(std::uint64_t index) const;
+  /// Asks for the value bytes of `count` points ahead of their use: planes are strided, which hardware prefetch and
+  /// 4 KiB pages do badly.
+  void prefetch(std::uint64_t first, std::uint64_t count) const;
   /// values.size() points from `first` on.
   void run(std::uint64_t first, std::span<float> values) const;
 
