@@ -17,7 +17,7 @@ struct Provenance {
   std::string level_type;
   double level = 0;
   double bottom = 0;
-  std::string units;             ///< of the values: converted, or as stored
+  std::string units;  ///< of the values: converted, or as stored
   std::string grid_summary;
   Interpolation interpolation = Interpolation::Nearest;
 };
@@ -25,17 +25,18 @@ struct Provenance {
 /// One point of a series: what was asked and which grid point answers (the nearest one, also for bilinear).
 struct LocatedPoint {
   Point asked;
-  Point grid;                    ///< position of the grid point, longitude -180..180
-  std::uint64_t index = 0;       ///< of the grid point in the field
+  Point grid;               ///< position of the grid point, longitude -180..180
+  std::uint64_t index = 0;  ///< of the grid point in the field
   double distance_m = 0;
 };
 
-/// Values by point, then step; missing is NaN.
+/// Values by point, then step; missing is NaN. Where steps have different grids (moving nests), `points` is
+/// of the first step whose grid holds the point, and a step whose grid does not hold it has a missing value.
 struct SeriesAnswer {
   Provenance provenance;
   std::vector<met::Step> steps;
   std::vector<LocatedPoint> points;
-  std::vector<float> values;     ///< [points.size(), steps.size()]
+  std::vector<float> values;  ///< [points.size(), steps.size()]
 };
 
 /// A window of a field, row by row in the grid's own order; missing is NaN. Longitudes -180..180.
@@ -43,7 +44,7 @@ struct SeriesAnswer {
 struct SlabAnswer {
   Provenance provenance;
   met::Step step;
-  std::uint64_t rows = 0;        ///< of reduced grids and point lists: 1
+  std::uint64_t rows = 0;  ///< of reduced grids and point lists: 1
   std::uint64_t columns = 0;
   bool rectilinear = false;
   std::vector<double> latitudes;   ///< [rows] or [rows * columns]

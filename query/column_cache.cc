@@ -17,7 +17,8 @@ void put_optional(ByteWriter& out, const std::optional<T>& value) {
 /// Selections with the same bytes are the same.
 std::string selection_bytes(const Selection& s) {
   ByteWriter out;
-  for (const std::string* text : {&s.model, &s.domain, &s.version, &s.parameter, &s.level_type}) out.put_string(*text);
+  for (const std::string* text : {&s.model, &s.domain, &s.version, &s.parameter, &s.level_type})
+    out.put_string(*text);
   put_optional(out, s.run);
   put_optional(out, s.member);
   put_optional(out, s.level);
@@ -77,7 +78,8 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const en
   auto made = std::make_shared<ResolvedSelection>();
   made->event = event;
   NVMDB_ASSIGN(const auto runs, store_.catalogue().runs());
-  NVMDB_ASSIGN(made->selected, select_column(selection, runs, indexes_));
+  NVMDB_ASSIGN(made->selected,
+               select_column(selection, runs, [this](const engine::Run& run) { return indexes_.get(run); }));
   NVMDB_ASSIGN(made->column, store_.column(view, made->selected.key));
   const auto steps = steps_of(*made->column);
   const met::UnixSeconds reference_time = made->selected.run.key.reference_time;

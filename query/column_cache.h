@@ -20,8 +20,8 @@ struct ResolvedSelection {
   std::uint64_t event = 0;            ///< last event of the catalogue before it was carried out
 };
 
-/// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event (any step
-/// committed, replaced or dropped is one) and the field store still gives out the same column.
+/// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event
+/// (any step committed, replaced or dropped is one) and the field store still gives out the same column.
 /// Threads: any number.
 class ColumnCache {
  public:

@@ -19,7 +19,8 @@ struct QueryEngine::State {
   [[nodiscard]] Provenance provenance(const ResolvedSelection& resolved, const met::Grid& grid,
                                       const std::string& units, Interpolation interpolation) const;
   /// Nothing when there is nothing to convert. Errors: InvalidArgument.
-  [[nodiscard]] Result<std::optional<UnitConverter>> converter(const std::string& from, const std::string& to);
+  [[nodiscard]] Result<std::optional<UnitConverter>> converter(const std::string& from,
+                                                               const std::string& to);
   /// Errors: Corruption (the field has not the grid's number of points).
   [[nodiscard]] static Status check_field(const engine::FieldRef& ref, const met::Grid& grid);
 

@@ -12,7 +12,8 @@ constexpr std::uint64_t kBytesMax = 512ULL << 20U;
 Result<std::shared_ptr<const Geometry>> GeometryCache::get(engine::GridId id) {
   {
     const MutexLock lock(mutex_);
-    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Entry& e) { return e.id == id; });
+    const auto found =
+        std::find_if(recent_.begin(), recent_.end(), [&](const Entry& e) { return e.id == id; });
     if (found != recent_.end()) {
       recent_.splice(recent_.begin(), recent_, found);
       return found->geometry;

@@ -9,9 +9,8 @@
 
 namespace nvmdb::query {
 
-/// Prepared grids, the latest used ones within a bound of DRAM. A grid's number is never reused, so nothing here gets
-/// stale.
-/// Threads: any number.
+/// Prepared grids, the latest used ones within a bound of DRAM. A grid's number is never reused, so nothing
+/// here gets stale. Threads: any number.
 class GeometryCache {
  public:
   explicit GeometryCache(engine::Catalogue& catalogue) : catalogue_(catalogue) {}

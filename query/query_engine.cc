@@ -25,12 +25,14 @@ Provenance QueryEngine::State::provenance(const ResolvedSelection& resolved, con
   return from;
 }
 
-Result<std::optional<UnitConverter>> QueryEngine::State::converter(const std::string& from, const std::string& to) {
+Result<std::optional<UnitConverter>> QueryEngine::State::converter(const std::string& from,
+                                                                   const std::string& to) {
   if (to.empty() || to == from) return std::optional<UnitConverter>();
   const std::string key = from + '\n' + to;
   {
     const MutexLock lock(mutex_);
-    if (const auto found = converters_.find(key); found != converters_.end()) return std::optional(found->second);
+    if (const auto found = converters_.find(key); found != converters_.end())
+      return std::optional(found->second);
   }
   NVMDB_ASSIGN(const UnitConverter made, UnitConverter::create(from, to));
   const MutexLock lock(mutex_);

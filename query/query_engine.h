@@ -17,9 +17,10 @@ struct QueryLimits {
 };
 
 /// Answers questions from the field store. The server and the embedded client use this same class.
-/// Errors: NotFound (no run, parameter, level or step like that: the message lists what there is), InvalidArgument
-///         (ambiguous selection, a point outside the grid: named with the grid's bounds; grid without positions;
-///         units that do not convert), OutOfSpace (over a limit), Corruption.
+/// Errors: NotFound (no run, parameter, level or step like that: the message lists what there is),
+/// InvalidArgument
+///         (ambiguous selection, a point outside the grid: named with the grid's bounds; grid without
+///         positions; units that do not convert), OutOfSpace (over a limit), Corruption.
 /// Threads: any number.
 class QueryEngine {
  public:

@@ -12,17 +12,17 @@ namespace nvmdb::query {
 
 /// Which fields are asked for. What is left open is the default: the newest run that has what is asked.
 struct Selection {
-  std::string model;                              ///< empty: any
-  std::string domain;                             ///< empty: any
-  std::optional<met::UnixSeconds> run;            ///< empty: latest
-  std::string version;                            ///< empty: any
-  std::optional<std::uint32_t> member;            ///< empty: 0 when it exists, else the lowest
+  std::string model;                    ///< empty: any
+  std::string domain;                   ///< empty: any
+  std::optional<met::UnixSeconds> run;  ///< empty: latest
+  std::string version;                  ///< empty: any
+  std::optional<std::uint32_t> member;  ///< empty: 0 when it exists, else the lowest
   std::string parameter;
-  std::string level_type;                         ///< empty: any, an error when several fit
-  std::optional<double> level;                    ///< empty: the only one, an error when several fit
-  std::optional<double> level_bottom;             ///< of a layer; empty: any
-  std::optional<met::StepSelector> step;          ///< empty: all (series), the first (slab)
-  std::optional<met::UnixSeconds> valid_time;     ///< instead of step
+  std::string level_type;                      ///< empty: any, an error when several fit
+  std::optional<double> level;                 ///< empty: the only one, an error when several fit
+  std::optional<double> level_bottom;          ///< of a layer; empty: any
+  std::optional<met::StepSelector> step;       ///< empty: all (series), the first (slab)
+  std::optional<met::UnixSeconds> valid_time;  ///< instead of step
 };
 
 enum class Interpolation : std::uint8_t { Nearest, Bilinear };

@@ -12,7 +12,8 @@ constexpr std::size_t kRunsKept = 64;
 Result<std::shared_ptr<const RunIndex>> RunIndexCache::get(const engine::Run& run) {
   {
     const MutexLock lock(mutex_);
-    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const auto& i) { return i->run.id == run.id; });
+    const auto found =
+        std::find_if(recent_.begin(), recent_.end(), [&](const auto& i) { return i->run.id == run.id; });
     if (found != recent_.end() && (*found)->run.version == run.version && (*found)->run.state == run.state) {
       recent_.splice(recent_.begin(), recent_, found);
       return *found;

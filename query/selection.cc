@@ -27,17 +27,29 @@ struct Failure {
   }
 };
 
-bool same_level(double a, double b) { return std::fabs(a - b) <= 1e-6 * std::max(1.0, std::fabs(b)); }
+bool same_level(double a, double b) {
+  return std::fabs(a - b) <= 1e-6 * std::max(1.0, std::fabs(b));
+}
+
+/// "name:discriminator"; of a discriminator of several parts ("0.5.7+surface20") the first ones are enough.
+bool is_discriminated(const met::Parameter& parameter, std::string_view name) {
+  const std::size_t length = parameter.short_name.size();
+  if (!name.starts_with(parameter.short_name) || name.size() < length + 2 || name[length] != ':')
+    return false;
+  const std::string_view asked = name.substr(length + 1);
+  const std::string_view whole = parameter.discriminator;
+  return whole.starts_with(asked) && (whole.size() == asked.size() || whole[asked.size()] == '+');
+}
 
 bool is_named(const met::Parameter& parameter, std::string_view name) {
-  if (parameter.short_name == name) return true;
-  if (const auto colon = name.rfind(':'); colon != std::string_view::npos) {
-    return !parameter.discriminator.empty() && name.substr(0, colon) == parameter.short_name &&
-           name.substr(colon + 1) == parameter.discriminator;
-  }
+  if (parameter.short_name == name || is_discriminated(parameter, name)) return true;
   std::int32_t id = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
   return error == std::errc{} && end == name.data() + name.size() && id != 0 && id == parameter.param_id;
+}
+
+std::string full_name(const met::Parameter& p) {
+  return p.discriminator.empty() ? p.short_name : p.short_name + ":" + p.discriminator;
 }
 
 template <class Predicate>
@@ -57,19 +69,21 @@ std::vector<std::string> distinct_words(const Rows& rows, Text text) {
   return words;
 }
 
-std::string level_words(const RunIndex::Row& row) { return met::format_level(row.row.level, row.row.bottom); }
+std::string level_words(const RunIndex::Row& row) {
+  return met::format_level(row.row.level, row.row.bottom);
+}
 
 std::string parameter_words(const RunIndex::Row& row) {
   const met::Parameter& p = *row.parameter;
-  std::string text = p.discriminator.empty() ? p.short_name : p.short_name + ":" + p.discriminator;
-  return text + " (" + p.long_name + ", " + p.units + ")";
+  return full_name(p) + " (" + p.long_name + ", " + p.units + ")";
 }
 
 Rows named_rows(const RunIndex& index, const std::string& name) {
   Rows all;
   for (const RunIndex::Row& row : index.rows) all.push_back(&row);
   Rows found = filtered(all, [&](const RunIndex::Row* row) { return row->parameter->short_name == name; });
-  if (found.empty()) found = filtered(all, [&](const RunIndex::Row* row) { return is_named(*row->parameter, name); });
+  if (found.empty())
+    found = filtered(all, [&](const RunIndex::Row* row) { return is_named(*row->parameter, name); });
   for (const Spelling& spelling : found.empty() ? other_spellings(name) : std::span<const Spelling>()) {
     found = filtered(all, [&](const RunIndex::Row* row) {
       return row->parameter->short_name == spelling.name &&
@@ -84,7 +98,7 @@ Rows named_rows(const RunIndex& index, const std::string& name) {
 Status no_such_parameter(const RunIndex& index, const std::string& name) {
   Rows all;
   for (const RunIndex::Row& row : index.rows) all.push_back(&row);
-  const auto names = distinct_words(all, [](const RunIndex::Row& row) { return row.parameter->short_name; });
+  const auto names = distinct_words(all, [](const RunIndex::Row& row) { return full_name(*row.parameter); });
   std::string text = "no parameter '" + name + "' in run " + engine::format_run(index.run.key);
   if (const auto near = near_words(name, names); !near.empty()) text += "; near: " + list_words(near);
   return Status::not_found(text + "; it has: " + list_words(names));
@@ -101,20 +115,23 @@ bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, 
   const std::string where = " of '" + selection.parameter + "' in run " + run + "; there is: ";
   const auto narrow = [&](Stage stage, const std::string& what, auto text, auto predicate) {
     Rows kept = filtered(rows, predicate);
-    if (kept.empty()) failure.note(stage, Status::not_found("no " + what + where + list_words(distinct_words(rows, text))));
+    if (kept.empty())
+      failure.note(stage, Status::not_found("no " + what + where + list_words(distinct_words(rows, text))));
     rows = std::move(kept);
     return !rows.empty();
   };
   if (selection.member.has_value() &&
-      !narrow(Stage::Member, "member " + std::to_string(*selection.member),
-              [](const RunIndex::Row& row) { return std::to_string(row.row.member); },
-              [&](const RunIndex::Row* row) { return row->row.member == *selection.member; })) {
+      !narrow(
+          Stage::Member, "member " + std::to_string(*selection.member),
+          [](const RunIndex::Row& row) { return std::to_string(row.row.member); },
+          [&](const RunIndex::Row* row) { return row->row.member == *selection.member; })) {
     return false;
   }
   if (!selection.level_type.empty() &&
-      !narrow(Stage::LevelType, "level type '" + selection.level_type + "'",
-              [](const RunIndex::Row& row) { return row.level_type; },
-              [&](const RunIndex::Row* row) { return row->level_type == selection.level_type; })) {
+      !narrow(
+          Stage::LevelType, "level type '" + selection.level_type + "'",
+          [](const RunIndex::Row& row) { return row.level_type; },
+          [&](const RunIndex::Row* row) { return row->level_type == selection.level_type; })) {
     return false;
   }
   if (selection.level.has_value() || selection.level_bottom.has_value()) {
@@ -122,7 +139,8 @@ bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, 
     const std::string what = "level " + met::format_level(level, selection.level_bottom.value_or(level));
     if (!narrow(Stage::Level, what, level_words, [&](const RunIndex::Row* row) {
           return (!selection.level.has_value() || same_level(row->row.level, level)) &&
-                 (!selection.level_bottom.has_value() || same_level(row->row.bottom, *selection.level_bottom));
+                 (!selection.level_bottom.has_value() ||
+                  same_level(row->row.bottom, *selection.level_bottom));
         })) {
       return false;
     }
@@ -132,21 +150,27 @@ bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, 
     return !select_steps(selection, index.run.key.reference_time, row->row.steps).empty();
   });
   if (rows.empty()) {
-    failure.note(Stage::Step, no_such_step(selection, index.run.key.reference_time, before.front()->row.steps));
+    failure.note(Stage::Step,
+                 no_such_step(selection, index.run.key.reference_time, before.front()->row.steps));
   }
   return !rows.empty();
 }
 
 Status ambiguous(const Selection& selection, const RunIndex& index, const std::string& what,
                  const std::vector<std::string>& words) {
-  return Status::invalid_argument("'" + selection.parameter + "' in run " + engine::format_run(index.run.key) + " has " +
-                                  std::to_string(words.size()) + " " + what + "; choose one: " + list_words(words));
+  return Status::invalid_argument("'" + selection.parameter + "' in run " +
+                                  engine::format_run(index.run.key) + " has " + std::to_string(words.size()) +
+                                  " " + what + "; choose one: " + list_words(words));
 }
 
 Result<SelectedColumn> only_column(const Selection& selection, const RunIndex& index, Rows rows) {
   std::uint32_t member = rows.front()->row.member;
   for (const RunIndex::Row* row : rows) member = std::min(member, row->row.member);
   rows = filtered(rows, [&](const RunIndex::Row* row) { return row->row.member == member; });
+  // The parameter that is nothing but its name comes before those that are something more.
+  const Rows simple =
+      filtered(rows, [](const RunIndex::Row* row) { return row->parameter->discriminator.empty(); });
+  if (!simple.empty()) rows = simple;
   if (std::set<engine::ParameterId> ids; std::any_of(rows.begin(), rows.end(), [&](const RunIndex::Row* row) {
         return ids.insert(row->row.parameter).second && ids.size() > 1;
       })) {
@@ -156,7 +180,8 @@ Result<SelectedColumn> only_column(const Selection& selection, const RunIndex& i
   if (types.size() > 1) return ambiguous(selection, index, "level types", types);
   if (rows.size() > 1 && selection.level.has_value() && !selection.level_bottom.has_value()) {
     // "level 2" is the plain level 2 before it is a layer that begins there.
-    const Rows plain = filtered(rows, [](const RunIndex::Row* row) { return row->row.level == row->row.bottom; });
+    const Rows plain =
+        filtered(rows, [](const RunIndex::Row* row) { return row->row.level == row->row.bottom; });
     if (!plain.empty()) rows = plain;
   }
   if (rows.size() > 1) return ambiguous(selection, index, "levels", distinct_words(rows, level_words));
@@ -199,7 +224,8 @@ std::string list_words(const std::vector<std::string>& words, std::size_t limit)
 std::vector<std::uint32_t> select_steps(const Selection& selection, met::UnixSeconds reference_time,
                                         const std::vector<met::Step>& steps) {
   const bool by_time = selection.valid_time.has_value();
-  const bool lone = by_time || (selection.step.has_value() && !selection.step->all && !selection.step->interval);
+  const bool lone =
+      by_time || (selection.step.has_value() && !selection.step->all && !selection.step->interval);
   std::vector<std::uint32_t> chosen;
   bool instants_only = false;
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
@@ -215,7 +241,8 @@ std::vector<std::uint32_t> select_steps(const Selection& selection, met::UnixSec
   return chosen;
 }
 
-Status no_such_step(const Selection& selection, met::UnixSeconds reference_time, const std::vector<met::Step>& steps) {
+Status no_such_step(const Selection& selection, met::UnixSeconds reference_time,
+                    const std::vector<met::Step>& steps) {
   std::string asked;
   if (selection.step.has_value() && !selection.step->all) {
     const met::StepSelector& s = *selection.step;
@@ -230,12 +257,12 @@ Status no_such_step(const Selection& selection, met::UnixSeconds reference_time,
 }
 
 Result<SelectedColumn> select_column(const Selection& selection, const std::vector<engine::Run>& runs,
-                                     RunIndexCache& indexes) {
+                                     const IndexOfRun& index_of) {
   if (selection.parameter.empty()) return Status::invalid_argument("no parameter is asked for");
   Failure failure;
   for (const engine::Run& run : runs) {
     if (!fits(selection, run)) continue;
-    NVMDB_ASSIGN(const auto index, indexes.get(run));
+    NVMDB_ASSIGN(const auto index, index_of(run));
     Rows rows;
     if (narrow_rows(selection, *index, rows, failure)) return only_column(selection, *index, std::move(rows));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,16 +19,22 @@ struct SelectedColumn {
   std::string level_type;
 };
 
-/// Finds the newest run that has what is asked, and in it the one column. Names are taken as the run has them first,
-/// then as aliases (query/alias.h), paramIds ("167") or "name:discriminator".
-/// Errors: NotFound (says which part of the selection fits nothing, and what there is), InvalidArgument (several
-///         parameters, level types or levels fit: lists them).
-[[nodiscard]] Result<SelectedColumn> select_column(const Selection& selection, const std::vector<engine::Run>& runs,
-                                                   RunIndexCache& indexes);
+/// Gives what a run holds.
+using IndexOfRun = std::function<Result<std::shared_ptr<const RunIndex>>(const engine::Run&)>;
 
-/// Indexes of the steps that are asked. Where a lone step or a valid time is asked, instants win over intervals that
-/// end there.
-[[nodiscard]] std::vector<std::uint32_t> select_steps(const Selection& selection, met::UnixSeconds reference_time,
+/// Finds the newest of `runs` (in the catalogue's order) that has what is asked, and in it the one column.
+/// Names are taken as the run has them first, then as paramIds ("167") or "name:discriminator", then as
+/// aliases (query/alias.h). Errors: NotFound (says which part of the selection fits nothing, and what there
+/// is), InvalidArgument (several
+///         parameters, level types or levels fit: lists them).
+[[nodiscard]] Result<SelectedColumn> select_column(const Selection& selection,
+                                                   const std::vector<engine::Run>& runs,
+                                                   const IndexOfRun& index_of);
+
+/// Indexes of the steps that are asked. Where a lone step or a valid time is asked, instants win over
+/// intervals that end there.
+[[nodiscard]] std::vector<std::uint32_t> select_steps(const Selection& selection,
+                                                      met::UnixSeconds reference_time,
                                                       const std::vector<met::Step>& steps);
 
 /// Words for a selection that fits no step: what was asked and which steps there are.

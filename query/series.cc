@@ -1,4 +1,4 @@
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "query/engine_state.h"
@@ -6,42 +6,79 @@
 namespace nvmdb::query {
 namespace {
 
-constexpr std::size_t kStepsAhead = 8;    // prefetched while one is read: each is a line of another page
+constexpr std::size_t kStepsAhead = 8;  // prefetched while one is read: each is a line of another page
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kPointsAhead = 16;  // of them at most
+
+constexpr std::uint64_t kOutside = std::numeric_limits<std::uint64_t>::max();
 
 /// Where the points asked are in one grid.
 struct PlacedPoints {
-  std::vector<GridPoint> nearest;
-  std::vector<Stencil> stencils;  // bilinear only
+  std::vector<std::uint64_t> indexes;  // of the nearest grid point, or kOutside
+  std::vector<Stencil> stencils;       // bilinear only; none of its corners counts when the point is outside
 
   [[nodiscard]] std::uint64_t first_index(std::size_t point) const {
-    return stencils.empty() ? nearest[point].index : stencils[point].corners[0].index;
+    return stencils.empty() ? indexes[point] : stencils[point].corners[0].index;
   }
 };
 
-Result<PlacedPoints> place_points(const Geometry& geometry, const SeriesRequest& request) {
-  PlacedPoints placed;
-  placed.nearest.reserve(request.points.size());
-  for (const Point& point : request.points) {
-    NVMDB_ASSIGN(const GridPoint nearest, geometry.nearest(point));
-    placed.nearest.push_back(nearest);
-    if (request.interpolation != Interpolation::Bilinear) continue;
-    NVMDB_ASSIGN(const Stencil stencil, geometry.bilinear(point));
-    placed.stencils.push_back(stencil);
+/// Places the points asked in each grid that the steps have: a moving nest has another one at each step.
+class PointPlacer {
+ public:
+  explicit PointPlacer(const SeriesRequest& request)
+      : request_(request), found_(request.points.size(), false), located_(request.points.size()) {
+    for (std::size_t i = 0; i < request.points.size(); ++i) located_[i].asked = request.points[i];
   }
-  return placed;
-}
+
+  [[nodiscard]] PlacedPoints place(const Geometry& geometry) {
+    PlacedPoints placed;
+    placed.indexes.assign(request_.points.size(), kOutside);
+    const bool bilinear = request_.interpolation == Interpolation::Bilinear;
+    if (bilinear) placed.stencils.resize(request_.points.size());
+    for (std::size_t i = 0; i < request_.points.size(); ++i) {
+      const auto nearest = geometry.nearest(request_.points[i]);
+      const auto stencil =
+          bilinear && nearest.is_ok() ? geometry.bilinear(request_.points[i]) : Result<Stencil>(Stencil{});
+      if (!nearest.is_ok() || !stencil.is_ok()) continue;
+      placed.indexes[i] = nearest->index;
+      if (bilinear) placed.stencils[i] = *stencil;
+      if (found_[i]) continue;
+      found_[i] = true;
+      located_[i] = {request_.points[i], nearest->position, nearest->index, nearest->distance_m};
+    }
+    return placed;
+  }
+
+  /// Where each point was first found.
+  /// Errors: InvalidArgument (a point is outside the grids of all steps; `last` is the last of them).
+  [[nodiscard]] Result<std::vector<LocatedPoint>> located(const Geometry& last) {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (found_[i]) continue;
+      NVMDB_TRY(last.nearest(request_.points[i]).status());
+      NVMDB_TRY(last.bilinear(request_.points[i]).status());
+    }
+    return std::move(located_);
+  }
+
+ private:
+  const SeriesRequest& request_;
+  std::vector<bool> found_;
+  std::vector<LocatedPoint> located_;
+};
 
 void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
-  const std::size_t count = std::min(placed.nearest.size(), kPointsAhead);
+  const std::size_t count = std::min(placed.indexes.size(), kPointsAhead);
   for (std::size_t point = 0; point < count; ++point) {
-    const std::uint64_t at = placed.first_index(point) * ref.field.encoding.width_bytes;
+    const std::uint64_t index = placed.first_index(point);
+    if (index == kOutside) continue;
+    const std::uint64_t at = index * ref.field.encoding.width_bytes;
     if (at < ref.extent.size()) __builtin_prefetch(ref.extent.data() + at);
   }
 }
 
 /// A missing corner makes the value missing; a corner that counts nothing is not in the stencil.
 float interpolate(const met::Decoder& decoder, const Stencil& stencil) {
+  if (stencil.count == 0) return kMissing;
   double sum = 0;
   for (std::uint32_t i = 0; i < stencil.count; ++i) {
     sum += stencil.corners[i].weight * static_cast<double>(decoder.at(stencil.corners[i].index));
@@ -52,8 +89,9 @@ float interpolate(const met::Decoder& decoder, const Stencil& stencil) {
 /// Reads one step of all points; values of one point are `stride` apart.
 void read_step(const met::Decoder& decoder, const PlacedPoints& placed, float* values, std::size_t stride) {
   if (placed.stencils.empty()) {
-    for (std::size_t point = 0; point < placed.nearest.size(); ++point) {
-      values[point * stride] = decoder.at(placed.nearest[point].index);
+    for (std::size_t point = 0; point < placed.indexes.size(); ++point) {
+      const std::uint64_t index = placed.indexes[point];
+      values[point * stride] = index == kOutside ? kMissing : decoder.at(index);
     }
     return;
   }
@@ -83,20 +121,17 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
   const std::vector<std::uint32_t>& chosen = resolved->fields;
   const std::size_t steps = chosen.size();
   if (steps > state.limits.values_max / request.points.size()) {
-    return Status::out_of_space(std::to_string(request.points.size()) + " points of " + std::to_string(steps) +
-                                " steps are more than " + std::to_string(state.limits.values_max) + " values");
+    return Status::out_of_space(std::to_string(request.points.size()) + " points of " +
+                                std::to_string(steps) + " steps are more than " +
+                                std::to_string(state.limits.values_max) + " values");
   }
   engine::GridId grid = fields[chosen[0]].field.grid;
   NVMDB_ASSIGN(auto geometry, state.geometries.get(grid));
-  NVMDB_ASSIGN(PlacedPoints placed, place_points(*geometry, request));
+  PointPlacer placer(request);
+  PlacedPoints placed = placer.place(*geometry);
 
   SeriesAnswer answer;
   answer.provenance = state.provenance(*resolved, geometry->grid(), request.units, request.interpolation);
-  answer.points.reserve(request.points.size());
-  for (std::size_t point = 0; point < request.points.size(); ++point) {
-    const GridPoint& nearest = placed.nearest[point];
-    answer.points.push_back({request.points[point], nearest.position, nearest.index, nearest.distance_m});
-  }
   answer.steps.resize(steps);
   answer.values.resize(steps * request.points.size());
   for (std::size_t step = 0; step < steps; ++step) {
@@ -105,12 +140,13 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
     if (ref.field.grid != grid) {
       grid = ref.field.grid;
       NVMDB_ASSIGN(geometry, state.geometries.get(grid));
-      NVMDB_ASSIGN(placed, place_points(*geometry, request));
+      placed = placer.place(*geometry);
     }
     NVMDB_TRY(State::check_field(ref, geometry->grid()));
     answer.steps[step] = ref.field.key.step;
     read_step(ref.decoder(), placed, answer.values.data() + step, steps);
   }
+  NVMDB_ASSIGN(answer.points, placer.located(*geometry));
   if (converter.has_value()) converter->convert(answer.values);
   return answer;
 }

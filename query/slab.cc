@@ -24,8 +24,9 @@ Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelec
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
   }
   if (lone && words.size() > 1) {
-    return Status::invalid_argument("'" + selection.parameter + "' has " + std::to_string(words.size()) +
-                                    " intervals that end there; choose one as the step: " + list_words(words));
+    return Status::invalid_argument(
+        "'" + selection.parameter + "' has " + std::to_string(words.size()) +
+        " intervals that end there; choose one as the step: " + list_words(words));
   }
   return resolved.fields.front();
 }
@@ -72,8 +73,9 @@ Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
     window = bare_window(*grid);
   } else {
     NVMDB_ASSIGN(const auto geometry, state.geometries.get(ref.field.grid));
-    NVMDB_ASSIGN(window, request.box.has_value() ? box_window(*geometry, *request.box, state.limits.values_max)
-                                                 : whole_window(*geometry));
+    NVMDB_ASSIGN(window, request.box.has_value()
+                             ? box_window(*geometry, *request.box, state.limits.values_max)
+                             : whole_window(*geometry));
   }
   SlabAnswer answer;
   answer.provenance = state.provenance(*resolved, *grid, request.units, Interpolation::Nearest);

@@ -96,12 +96,14 @@ Result<UnitConverter> UnitConverter::create(const std::string& from, const std::
   cv_converter* converter = nullptr;
   {
     const MutexLock lock(udunits_mutex);
-    if (units_system() == nullptr) return Status::io_error("udunits finds no unit database (libudunits2-data)");
+    if (units_system() == nullptr)
+      return Status::io_error("udunits finds no unit database (libudunits2-data)");
     NVMDB_ASSIGN(const UnitPtr source, parse_units(from));
     NVMDB_ASSIGN(const UnitPtr target, parse_units(to));
     converter = ut_get_converter(source.get(), target.get());
   }
-  if (converter == nullptr) return Status::invalid_argument("units '" + from + "' do not convert to '" + to + "'");
+  if (converter == nullptr)
+    return Status::invalid_argument("units '" + from + "' do not convert to '" + to + "'");
   return UnitConverter(std::make_shared<const State>(converter));
 }
 

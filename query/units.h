@@ -8,8 +8,8 @@
 
 namespace nvmdb::query {
 
-/// Spells a unit as udunits does: what WRF and GRIB files write ("m s**-1", "W m{-2}", "Degree true", "gpm") becomes
-/// what udunits reads.
+/// Spells a unit as udunits does: what WRF and GRIB files write ("m s**-1", "W m{-2}", "Degree true", "gpm")
+/// becomes what udunits reads.
 [[nodiscard]] std::string udunits_spelling(const std::string& units);
 
 /// Converts values between two units, by udunits. NaN stays NaN.

@@ -19,7 +19,8 @@ Status check_point(const Point& point) {
     return Status::invalid_argument("latitude " + std::to_string(point.latitude) + " is not within -90..90");
   }
   if (!(point.longitude >= -180.0 && point.longitude <= 360.0)) {
-    return Status::invalid_argument("longitude " + std::to_string(point.longitude) + " is not within -180..360");
+    return Status::invalid_argument("longitude " + std::to_string(point.longitude) +
+                                    " is not within -180..360");
   }
   return Status::ok();
 }
@@ -57,7 +58,8 @@ class Extremes {
     for (std::uint64_t c = columns; c-- > 0;) visit((rows - 1) * columns + c);
     for (std::uint64_t r = rows; r-- > 0;) visit(r * columns);
     // A ring that turned once goes round a pole.
-    if (std::fabs(turned_ - first_) > 300) (south_ + north_ > 0 ? north_ : south_) = south_ + north_ > 0 ? 90 : -90;
+    if (std::fabs(turned_ - first_) > 300)
+      (south_ + north_ > 0 ? north_ : south_) = south_ + north_ > 0 ? 90 : -90;
   }
   [[nodiscard]] std::string text(double column_gap) const {
     char out[160];
@@ -110,17 +112,21 @@ Result<std::shared_ptr<const Geometry>> Geometry::prepare(std::shared_ptr<const 
     case met::GridType::RotatedLatLon:
     case met::GridType::RegularGaussian:
     case met::GridType::ReducedGaussian:
-    case met::GridType::ReducedLatLon: return RowGrid::create(std::move(grid));
+    case met::GridType::ReducedLatLon:
+      return RowGrid::create(std::move(grid));
     case met::GridType::Lambert:
     case met::GridType::PolarStereographic:
-    case met::GridType::Mercator: return PlaneGrid::create(std::move(grid));
-    case met::GridType::Curvilinear: break;
+    case met::GridType::Mercator:
+      return PlaneGrid::create(std::move(grid));
+    case met::GridType::Curvilinear:
+      break;
     case met::GridType::Unlocated:
       return Status::invalid_argument("the grid's points have no positions" +
                                       (grid->description.empty() ? std::string() : ": " + grid->description));
   }
   NVMDB_TRY(check_position_arrays(*grid));
-  if (auto rows = RowGrid::from_arrays(grid); rows != nullptr) return std::shared_ptr<const Geometry>(std::move(rows));
+  if (auto rows = RowGrid::from_arrays(grid); rows != nullptr)
+    return std::shared_ptr<const Geometry>(std::move(rows));
   if (auto plane = PlaneGrid::from_arrays(grid); plane != nullptr) {
     return std::shared_ptr<const Geometry>(std::move(plane));
   }
@@ -148,8 +154,9 @@ Result<std::shared_ptr<const Positions>> Geometry::all_positions() const {
   const MutexLock lock(positions_mutex_);
   if (positions_ == nullptr) {
     if (grid_->points > kPositionsMax) {
-      return Status::out_of_space("positions of " + std::to_string(grid_->points) + " points are asked for, at most " +
-                                  std::to_string(kPositionsMax) + " are computed");
+      return Status::out_of_space("positions of " + std::to_string(grid_->points) +
+                                  " points are asked for, at most " + std::to_string(kPositionsMax) +
+                                  " are computed");
     }
     auto all = std::make_shared<Positions>();
     all->latitudes.resize(grid_->points);
@@ -166,8 +173,8 @@ std::uint64_t Geometry::bytes() const {
 
 Status Geometry::outside(const Point& point) const {
   char text[96];
-  std::snprintf(text, sizeof(text), "point %.6g,%.6g (latitude,longitude) is outside the grid ", point.latitude,
-                point.longitude);
+  std::snprintf(text, sizeof(text), "point %.6g,%.6g (latitude,longitude) is outside the grid ",
+                point.latitude, point.longitude);
   const MutexLock lock(bounds_mutex_);
   if (bounds_.empty()) bounds_ = describe_bounds(*this);
   return Status::invalid_argument(text + grid_->summary() + ": " + bounds_);

@@ -21,8 +21,8 @@ struct GridPoint {
   double distance_m = 0;  ///< from the point asked, along the great circle of the grid's mean sphere
 };
 
-/// Grid points around a position and what each counts; the weights add up to 1. Points that count nothing are left
-/// out, so that on a grid point only that point counts and on the side of a cell only its two ends.
+/// Grid points around a position and what each counts; the weights add up to 1. Points that count nothing are
+/// left out, so that on a grid point only that point counts and on the side of a cell only its two ends.
 struct Stencil {
   struct Corner {
     std::uint64_t index = 0;
@@ -48,11 +48,10 @@ struct Positions {
   std::vector<double> longitudes;
 };
 
-/// A grid prepared for finding points in it. Inside means: not more than half a cell beyond the outermost points
-/// (nearest), or not beyond them (bilinear); a grid that goes round the earth has no edge in longitude, and none at a
-/// pole that is within a row's distance of its last row.
-/// Units:   degrees.
-/// Threads: any number.
+/// A grid prepared for finding points in it. Inside means: not more than half a cell beyond the outermost
+/// points (nearest), or not beyond them (bilinear); a grid that goes round the earth has no edge in
+/// longitude, and none at a pole that is within a row's distance of its last row. Units:   degrees. Threads:
+/// any number.
 class Geometry {
  public:
   /// Errors: InvalidArgument (points without positions: the grid's reason; a definition that makes no sense).
@@ -61,13 +60,15 @@ class Geometry {
   Geometry(const Geometry&) = delete;
   Geometry& operator=(const Geometry&) = delete;
 
-  /// The grid point at the smallest great-circle distance. Errors: InvalidArgument (outside; names the bounds).
+  /// The grid point at the smallest great-circle distance. Errors: InvalidArgument (outside; names the
+  /// bounds).
   [[nodiscard]] Result<GridPoint> nearest(const Point& point) const;
   /// The corners of the cell around the point, weighted linearly in the grid's own plane.
   /// Errors: InvalidArgument (outside; names the bounds).
   [[nodiscard]] Result<Stencil> bilinear(const Point& point) const;
   /// Positions of the points from `first` on, longitude -180..180; both spans have the same size.
-  virtual void positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const = 0;
+  virtual void positions(std::uint64_t first, std::span<double> latitudes,
+                         std::span<double> longitudes) const = 0;
   /// All positions, computed once. Errors: OutOfSpace (too many points).
   [[nodiscard]] Result<std::shared_ptr<const Positions>> all_positions() const;
   /// nullptr when rows and columns do not run along parallels and meridians.
@@ -90,11 +91,12 @@ class Geometry {
   mutable Mutex positions_mutex_;
   mutable std::shared_ptr<const Positions> positions_ NVMDB_GUARDED_BY(positions_mutex_);
   mutable Mutex bounds_mutex_;
-  mutable std::string bounds_ NVMDB_GUARDED_BY(bounds_mutex_);  ///< words for messages, made when first needed
+  mutable std::string bounds_
+      NVMDB_GUARDED_BY(bounds_mutex_);  ///< words for messages, made when first needed
 };
 
-/// Weights of two neighbours at `fraction` of the way from the first to the second: within a millionth of a neighbour
-/// it is that neighbour alone.
+/// Weights of two neighbours at `fraction` of the way from the first to the second: within a millionth of a
+/// neighbour it is that neighbour alone.
 struct PairWeights {
   double first = 0;
   double second = 0;

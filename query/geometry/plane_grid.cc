@@ -29,14 +29,15 @@ std::string definition(const char* format, double a, double b, double c) {
 }
 
 std::string lambert(const met::Grid& grid) {
-  return definition("+proj=lcc +lat_1=%.12g +lat_2=%.12g +lon_0=%.12g", grid.true_latitude1, grid.true_latitude2,
-                    wrap_longitude(grid.standard_longitude)) +
+  return definition("+proj=lcc +lat_1=%.12g +lat_2=%.12g +lon_0=%.12g", grid.true_latitude1,
+                    grid.true_latitude2, wrap_longitude(grid.standard_longitude)) +
          ellipsoid(grid);
 }
 
 std::string polar(const met::Grid& grid, bool south) {
   return definition("+proj=stere +lat_0=%.12g +lat_ts=%.12g +lon_0=%.12g", south ? -90.0 : 90.0,
-                    std::copysign(grid.true_latitude1, south ? -1.0 : 1.0), wrap_longitude(grid.standard_longitude)) +
+                    std::copysign(grid.true_latitude1, south ? -1.0 : 1.0),
+                    wrap_longitude(grid.standard_longitude)) +
          ellipsoid(grid);
 }
 
@@ -57,9 +58,12 @@ double mercator_circumference(const met::Grid& grid) {
 
 std::string grib_definition(const met::Grid& grid) {
   switch (grid.type) {
-    case met::GridType::Lambert: return lambert(grid);
-    case met::GridType::PolarStereographic: return polar(grid, grid.south_pole_on_plane);
-    default: break;
+    case met::GridType::Lambert:
+      return lambert(grid);
+    case met::GridType::PolarStereographic:
+      return polar(grid, grid.south_pole_on_plane);
+    default:
+      break;
   }
   const double width = 360.0 * grid.column_step * (grid.columns - 1.0) / mercator_circumference(grid);
   return mercator(grid, grid.first_longitude + width / 2);
@@ -68,13 +72,16 @@ std::string grib_definition(const met::Grid& grid) {
 /// Empty when WRF's attributes name no projection of the plane.
 std::string wrf_definition(const met::Grid& grid) {
   switch (grid.wrf_map_projection) {
-    case 1: return lambert(grid);
-    case 2: return polar(grid, grid.true_latitude1 < 0);
+    case 1:
+      return lambert(grid);
+    case 2:
+      return polar(grid, grid.true_latitude1 < 0);
     case 3: {
       const std::uint64_t middle = std::uint64_t{grid.rows / 2} * grid.columns + grid.columns / 2;
       return mercator(grid, static_cast<double>(grid.longitudes[middle]));
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -94,7 +101,8 @@ Result<std::shared_ptr<const Geometry>> PlaneGrid::create(std::shared_ptr<const 
     if (period - grid.columns <= 0.05) made->period_ = period;
   }
   if (!made->place({grid.first_latitude, grid.first_longitude})) {
-    return Status::invalid_argument("grid " + grid.summary() + ": the projection has no image of the first point");
+    return Status::invalid_argument("grid " + grid.summary() +
+                                    ": the projection has no image of the first point");
   }
   return std::shared_ptr<const Geometry>(std::move(made));
 }
@@ -163,7 +171,8 @@ Point PlaneGrid::position_at(const Projection::Lease& lease, std::uint64_t colum
       {origin_.x + static_cast<double>(column) * column_dx_, origin_.y + static_cast<double>(row) * row_dy_});
 }
 
-void PlaneGrid::positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const {
+void PlaneGrid::positions(std::uint64_t first, std::span<double> latitudes,
+                          std::span<double> longitudes) const {
   const Projection::Lease lease(*projection_);
   for (std::size_t i = 0; i < latitudes.size(); ++i) {
     const Point point = position_at(lease, (first + i) % grid().columns, (first + i) / grid().columns);
@@ -180,8 +189,9 @@ bool PlaneGrid::find_nearest(const Point& point, GridPoint& found) const {
   const double margin = 0.5 + kEdgeTolerance;
   if (!(cell.v >= -margin && cell.v <= rows - 1 + margin)) return false;
   if (!wraps() && !(cell.u >= -margin && cell.u <= columns - 1 + margin)) return false;
-  // The scale of the plane changes a little from point to point, so the nearest in the plane need not be the nearest
-  // on the earth: all points of the block around that are not clearly farther in the plane are compared on the sphere.
+  // The scale of the plane changes a little from point to point, so the nearest in the plane need not be the
+  // nearest on the earth: all points of the block around that are not clearly farther in the plane are
+  // compared on the sphere.
   struct Candidate {
     double plane2 = 0;
     std::uint64_t column = 0;
@@ -197,9 +207,11 @@ bool PlaneGrid::find_nearest(const Point& point, GridPoint& found) const {
       double column = std::floor(cell.u) + dc;
       const double du = (column - cell.u) * column_dx_;
       const double dv = (row - cell.v) * row_dy_;
-      if (wraps()) column = column < 0 ? column + columns : (column > columns - 1 ? column - columns : column);
+      if (wraps())
+        column = column < 0 ? column + columns : (column > columns - 1 ? column - columns : column);
       if (column < 0 || column > columns - 1) continue;
-      candidates[count++] = {du * du + dv * dv, static_cast<std::uint64_t>(column), static_cast<std::uint64_t>(row)};
+      candidates[count++] = {du * du + dv * dv, static_cast<std::uint64_t>(column),
+                             static_cast<std::uint64_t>(row)};
       closest2 = std::min(closest2, candidates[count - 1].plane2);
     }
   }

@@ -7,16 +7,18 @@
 
 namespace nvmdb::query {
 
-/// A grid with evenly spaced rows and columns in the plane of a map projection: Lambert, polar stereographic and
-/// Mercator grids, and curvilinear grids whose positions agree with the projection that the file names.
+/// A grid with evenly spaced rows and columns in the plane of a map projection: Lambert, polar stereographic
+/// and Mercator grids, and curvilinear grids whose positions agree with the projection that the file names.
 class PlaneGrid final : public Geometry {
  public:
   /// Errors: InvalidArgument (PROJ refuses the definition; the first point has no image).
   [[nodiscard]] static Result<std::shared_ptr<const Geometry>> create(std::shared_ptr<const met::Grid> grid);
   /// nullptr when no projection is named or the position arrays do not follow it.
-  [[nodiscard]] static std::shared_ptr<const PlaneGrid> from_arrays(const std::shared_ptr<const met::Grid>& grid);
+  [[nodiscard]] static std::shared_ptr<const PlaneGrid> from_arrays(
+      const std::shared_ptr<const met::Grid>& grid);
 
-  void positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const override;
+  void positions(std::uint64_t first, std::span<double> latitudes,
+                 std::span<double> longitudes) const override;
   [[nodiscard]] std::uint64_t bytes() const override;
 
   PlaneGrid(std::shared_ptr<const met::Grid> grid, std::unique_ptr<Projection> projection)
@@ -35,14 +37,15 @@ class PlaneGrid final : public Geometry {
   /// False when the fitted plane is more than a small part of a cell off one of the positions.
   [[nodiscard]] bool fit_arrays();
   [[nodiscard]] Cell cell_of(const Projection::Lease& lease, const Point& point) const;
-  [[nodiscard]] Point position_at(const Projection::Lease& lease, std::uint64_t column, std::uint64_t row) const;
+  [[nodiscard]] Point position_at(const Projection::Lease& lease, std::uint64_t column,
+                                  std::uint64_t row) const;
   [[nodiscard]] bool wraps() const { return period_ > 0; }
 
   std::unique_ptr<Projection> projection_;
-  PlanePoint origin_;    // of point 0
+  PlanePoint origin_;  // of point 0
   double column_dx_ = 0;
-  double row_dy_ = 0;    // negative when rows run southwards
-  double period_ = 0;    // columns of a whole turn (Mercator); 0: no end meets the other
+  double row_dy_ = 0;  // negative when rows run southwards
+  double period_ = 0;  // columns of a whole turn (Mercator); 0: no end meets the other
 };
 
 }  // namespace nvmdb::query

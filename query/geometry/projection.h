@@ -14,7 +14,8 @@ struct PlanePoint {
 };
 
 /// A map projection between positions and a plane in metres, by PROJ.
-/// Threads: any number; each call borrows one of the PROJ objects kept (a PROJ object serves one thread at a time).
+/// Threads: any number; each call borrows one of the PROJ objects kept (a PROJ object serves one thread at a
+/// time).
 class Projection {
  public:
   /// `definition` is a PROJ operation such as "+proj=lcc +lat_1=...".

@@ -14,8 +14,8 @@ constexpr std::uint32_t kRowsMax = 1U << 20U;
 constexpr std::uint32_t kGaussianNumberMax = 10'000;
 constexpr double kPoleTolerance = 1e-9;
 
-/// Degrees from the first to the last point of a row of `columns`, eastwards; the step decides how many turns when the
-/// longitudes alone do not.
+/// Degrees from the first to the last point of a row of `columns`, eastwards; the step decides how many turns
+/// when the longitudes alone do not.
 double row_width(const met::Grid& grid, std::uint32_t columns) {
   const double width = grid.last_longitude - grid.first_longitude;
   if (columns < 2) return 0;
@@ -46,7 +46,8 @@ Result<std::vector<double>> gaussian_rows(const met::Grid& grid) {
   std::vector<double> all = gaussian_latitudes(grid.gaussian_number);
   if (grid.first_latitude < grid.last_latitude) std::reverse(all.begin(), all.end());
   const auto distance = [&](double latitude) { return std::fabs(latitude - grid.first_latitude); };
-  const auto first = std::min_element(all.begin(), all.end(), [&](double a, double b) { return distance(a) < distance(b); });
+  const auto first =
+      std::min_element(all.begin(), all.end(), [&](double a, double b) { return distance(a) < distance(b); });
   if (all.end() - first < static_cast<std::ptrdiff_t>(grid.rows)) {
     return Status::invalid_argument("a Gaussian grid N" + std::to_string(grid.gaussian_number) + " has no " +
                                     std::to_string(grid.rows) + " rows from latitude " +
@@ -65,7 +66,8 @@ double RowGrid::Row::column(double longitude) const {
   return u < period ? u : 0.0;
 }
 
-void RowGrid::add_row(double latitude, double first_longitude, double width, double step, std::uint32_t count) {
+void RowGrid::add_row(double latitude, double first_longitude, double width, double step,
+                      std::uint32_t count) {
   Row row;
   row.latitude = latitude;
   row.first_longitude = first_longitude;
@@ -107,7 +109,8 @@ Result<std::shared_ptr<const Geometry>> RowGrid::create(std::shared_ptr<const me
     made->axes_.emplace();
     made->axes_->latitudes = std::move(latitudes);
     const Row& row = made->rows_.front();
-    for (std::uint32_t c = 0; c < row.count; ++c) made->axes_->longitudes.push_back(row.first_longitude + c * row.step);
+    for (std::uint32_t c = 0; c < row.count; ++c)
+      made->axes_->longitudes.push_back(row.first_longitude + c * row.step);
   }
   made->finish();
   return std::shared_ptr<const Geometry>(std::move(made));
@@ -121,10 +124,12 @@ std::shared_ptr<const RowGrid> RowGrid::from_arrays(const std::shared_ptr<const 
   const double first = static_cast<double>(grid.longitudes[0]);
   double width = 0;
   for (std::uint32_t c = 1; c < grid.columns; ++c) {
-    width += wrap_longitude(static_cast<double>(grid.longitudes[c]) - static_cast<double>(grid.longitudes[c - 1]));
+    width +=
+        wrap_longitude(static_cast<double>(grid.longitudes[c]) - static_cast<double>(grid.longitudes[c - 1]));
   }
   const double step = width / (grid.columns - 1);
-  const double row_step = static_cast<double>(grid.latitudes[grid.columns]) - static_cast<double>(grid.latitudes[0]);
+  const double row_step =
+      static_cast<double>(grid.latitudes[grid.columns]) - static_cast<double>(grid.latitudes[0]);
   if (step <= 4 * kNoise || width > 360.0 + step || std::fabs(row_step) <= 4 * kNoise) return nullptr;
   for (std::uint64_t i = 0; i < grid.points; ++i) {
     const auto row = static_cast<double>(grid.latitudes[i / grid.columns * grid.columns]);
@@ -165,9 +170,12 @@ std::uint64_t RowGrid::bytes() const {
   return sizeof(*this) + rows_.size() * (sizeof(Row) + sizeof(double)) + grid().points * sizeof(float) * 2;
 }
 
-Point RowGrid::to_grid(const Point& point) const { return rotation_ ? rotation_->to_rotated(point) : point; }
+Point RowGrid::to_grid(const Point& point) const {
+  return rotation_ ? rotation_->to_rotated(point) : point;
+}
 
-void RowGrid::positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const {
+void RowGrid::positions(std::uint64_t first, std::span<double> latitudes,
+                        std::span<double> longitudes) const {
   const bool arrays = !grid().latitudes.empty();
   auto row = std::upper_bound(rows_.begin(), rows_.end(), first,
                               [](std::uint64_t index, const Row& r) { return index < r.first_index; }) -
@@ -175,8 +183,10 @@ void RowGrid::positions(std::uint64_t first, std::span<double> latitudes, std::s
   for (std::size_t i = 0; i < latitudes.size(); ++i) {
     const std::uint64_t index = first + i;
     while (index - row->first_index >= row->count) ++row;
-    Point point{row->latitude, row->first_longitude + static_cast<double>(index - row->first_index) * row->step};
-    if (arrays) point = {static_cast<double>(grid().latitudes[index]), static_cast<double>(grid().longitudes[index])};
+    Point point{row->latitude,
+                row->first_longitude + static_cast<double>(index - row->first_index) * row->step};
+    if (arrays)
+      point = {static_cast<double>(grid().latitudes[index]), static_cast<double>(grid().longitudes[index])};
     if (rotation_) point = rotation_->to_true(point);
     latitudes[i] = point.latitude;
     longitudes[i] = output_longitude(point.longitude);
@@ -185,7 +195,8 @@ void RowGrid::positions(std::uint64_t first, std::span<double> latitudes, std::s
 
 std::ptrdiff_t RowGrid::row_north_of(double latitude) const {
   if (descending_) {
-    return std::partition_point(rows_.begin(), rows_.end(), [&](const Row& r) { return r.latitude >= latitude; }) -
+    return std::partition_point(rows_.begin(), rows_.end(),
+                                [&](const Row& r) { return r.latitude >= latitude; }) -
            rows_.begin() - 1;
   }
   const auto found =
@@ -195,8 +206,8 @@ std::ptrdiff_t RowGrid::row_north_of(double latitude) const {
 
 void RowGrid::search_row(const Row& row, const Point& point, double& best, std::uint64_t& index) const {
   const double u = row.column(point.longitude);
-  // In one row the smallest difference of longitude is the smallest distance; after the last column of a row that goes
-  // all the way round comes the first one, at the row's period.
+  // In one row the smallest difference of longitude is the smallest distance; after the last column of a row
+  // that goes all the way round comes the first one, at the row's period.
   double column = std::round(std::clamp(u, 0.0, row.count - 1.0));
   if (row.wraps() && row.period - u < std::fabs(u - column)) column = 0;
   const double angle = central_angle(point, {row.latitude, row.first_longitude + column * row.step});
@@ -280,7 +291,8 @@ bool RowGrid::find_stencil(const Point& asked, Stencil& found) const {
   if (north >= 0 && south >= 0 && south < count) {
     const Row& upper = rows_[static_cast<std::size_t>(north)];
     const Row& lower = rows_[static_cast<std::size_t>(south)];
-    const PairWeights pair = pair_weights((upper.latitude - point.latitude) / (upper.latitude - lower.latitude));
+    const PairWeights pair =
+        pair_weights((upper.latitude - point.latitude) / (upper.latitude - lower.latitude));
     return (pair.first == 0 || add_pair(upper, point.longitude, pair.first, found)) &&
            (pair.second == 0 || add_pair(lower, point.longitude, pair.second, found));
   }

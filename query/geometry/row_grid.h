@@ -9,16 +9,19 @@
 
 namespace nvmdb::query {
 
-/// A grid whose rows are parallels with evenly spaced points, on the earth or on a rotated sphere: regular and reduced
-/// lat/lon and Gaussian grids, rotated lat/lon, and curvilinear grids that turn out to be of this kind.
+/// A grid whose rows are parallels with evenly spaced points, on the earth or on a rotated sphere: regular
+/// and reduced lat/lon and Gaussian grids, rotated lat/lon, and curvilinear grids that turn out to be of this
+/// kind.
 class RowGrid final : public Geometry {
  public:
   /// Errors: InvalidArgument (no such Gaussian rows, too many rows).
   [[nodiscard]] static Result<std::shared_ptr<const Geometry>> create(std::shared_ptr<const met::Grid> grid);
   /// nullptr when the position arrays are not rows along parallels.
-  [[nodiscard]] static std::shared_ptr<const RowGrid> from_arrays(const std::shared_ptr<const met::Grid>& grid);
+  [[nodiscard]] static std::shared_ptr<const RowGrid> from_arrays(
+      const std::shared_ptr<const met::Grid>& grid);
 
-  void positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const override;
+  void positions(std::uint64_t first, std::span<double> latitudes,
+                 std::span<double> longitudes) const override;
   [[nodiscard]] const Axes* axes() const override { return axes_ ? &*axes_ : nullptr; }
   [[nodiscard]] std::uint64_t bytes() const override;
 
@@ -34,8 +37,8 @@ class RowGrid final : public Geometry {
     std::uint32_t count = 0;
 
     [[nodiscard]] bool wraps() const { return period - count <= 0.05; }
-    /// Column (with fraction) of a longitude: for a row all the way round 0..period, else as near to the row's
-    /// middle as whole turns allow.
+    /// Column (with fraction) of a longitude: for a row all the way round 0..period, else as near to the
+    /// row's middle as whole turns allow.
     [[nodiscard]] double column(double longitude) const;
   };
 

@@ -24,19 +24,24 @@ using Vector = std::array<double, 3>;
 Vector unit_vector(const Point& point) {
   const double latitude = point.latitude * kRadians;
   const double longitude = point.longitude * kRadians;
-  return {std::cos(latitude) * std::cos(longitude), std::cos(latitude) * std::sin(longitude), std::sin(latitude)};
+  return {std::cos(latitude) * std::cos(longitude), std::cos(latitude) * std::sin(longitude),
+          std::sin(latitude)};
 }
 
-double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+double dot(const Vector& a, const Vector& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
-/// The plane that touches the sphere at a point; coordinates are of the central projection (great circles are lines).
+/// The plane that touches the sphere at a point; coordinates are of the central projection (great circles are
+/// lines).
 class TangentPlane {
  public:
   explicit TangentPlane(const Point& at) : up_(unit_vector(at)) {
     const double latitude = at.latitude * kRadians;
     const double longitude = at.longitude * kRadians;
     east_ = {-std::sin(longitude), std::cos(longitude), 0};
-    north_ = {-std::sin(latitude) * std::cos(longitude), -std::sin(latitude) * std::sin(longitude), std::cos(latitude)};
+    north_ = {-std::sin(latitude) * std::cos(longitude), -std::sin(latitude) * std::sin(longitude),
+              std::cos(latitude)};
   }
   struct Place {
     double x = 0;
@@ -70,7 +75,8 @@ struct ScatterGrid::Tree {
     return false;
   }
 
-  using Index = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Tree>, Tree, 3, std::uint32_t>;
+  using Index =
+      nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Tree>, Tree, 3, std::uint32_t>;
   std::unique_ptr<Index> index;
 };
 
@@ -78,31 +84,37 @@ Status check_position_arrays(const met::Grid& grid) {
   for (std::uint64_t i = 0; i < grid.points; ++i) {
     if (!(std::fabs(grid.latitudes[i]) <= 90.001F) || !(std::fabs(grid.longitudes[i]) <= 720.0F)) {
       return Status::invalid_argument("the grid's points have no positions: point " + std::to_string(i) +
-                                      " has latitude " + std::to_string(grid.latitudes[i]) + " and longitude " +
-                                      std::to_string(grid.longitudes[i]));
+                                      " has latitude " + std::to_string(grid.latitudes[i]) +
+                                      " and longitude " + std::to_string(grid.longitudes[i]));
     }
   }
-  if (grid.points > UINT32_MAX) return Status::invalid_argument("a curvilinear grid of more than 2^32 points");
+  if (grid.points > UINT32_MAX)
+    return Status::invalid_argument("a curvilinear grid of more than 2^32 points");
   return Status::ok();
 }
 
 ScatterGrid::ScatterGrid(std::shared_ptr<const met::Grid> grid)
     : Geometry(std::move(grid)), tree_(std::make_unique<Tree>()) {
   tree_->vectors.reserve(this->grid().points);
-  for (std::uint64_t i = 0; i < this->grid().points; ++i) tree_->vectors.push_back(unit_vector(position_at(i)));
-  tree_->index = std::make_unique<Tree::Index>(3, *tree_, nanoflann::KDTreeSingleIndexAdaptorParams(kLeafPoints));
+  for (std::uint64_t i = 0; i < this->grid().points; ++i)
+    tree_->vectors.push_back(unit_vector(position_at(i)));
+  tree_->index =
+      std::make_unique<Tree::Index>(3, *tree_, nanoflann::KDTreeSingleIndexAdaptorParams(kLeafPoints));
   tree_->index->buildIndex();
 }
 
 ScatterGrid::~ScatterGrid() = default;
 
-std::uint64_t ScatterGrid::bytes() const { return sizeof(*this) + grid().points * (8 + sizeof(Vector) + 8); }
+std::uint64_t ScatterGrid::bytes() const {
+  return sizeof(*this) + grid().points * (8 + sizeof(Vector) + 8);
+}
 
 Point ScatterGrid::position_at(std::uint64_t index) const {
   return {static_cast<double>(grid().latitudes[index]), static_cast<double>(grid().longitudes[index])};
 }
 
-void ScatterGrid::positions(std::uint64_t first, std::span<double> latitudes, std::span<double> longitudes) const {
+void ScatterGrid::positions(std::uint64_t first, std::span<double> latitudes,
+                            std::span<double> longitudes) const {
   for (std::size_t i = 0; i < latitudes.size(); ++i) {
     const Point point = position_at(first + i);
     latitudes[i] = point.latitude;
@@ -157,13 +169,16 @@ bool ScatterGrid::find_nearest(const Point& point, GridPoint& found) const {
   return within(offset.u, column, grid().columns - 1) && within(offset.v, row, grid().rows - 1);
 }
 
-bool ScatterGrid::cell_stencil(std::uint64_t column, std::uint64_t row, const Point& point, Stencil& found) const {
+bool ScatterGrid::cell_stencil(std::uint64_t column, std::uint64_t row, const Point& point,
+                               Stencil& found) const {
   const std::uint64_t first = row * grid().columns + column;
-  const std::array<std::uint64_t, 4> corners{first, first + 1, first + grid().columns, first + grid().columns + 1};
+  const std::array<std::uint64_t, 4> corners{first, first + 1, first + grid().columns,
+                                             first + grid().columns + 1};
   const TangentPlane plane(point);
   std::array<TangentPlane::Place, 4> p;
   for (std::size_t i = 0; i < 4; ++i) p[i] = plane(position_at(corners[i]));
-  // Newton's iteration for the (u, v) that the bilinear map of the cell sends to the point, the origin of the plane.
+  // Newton's iteration for the (u, v) that the bilinear map of the cell sends to the point, the origin of the
+  // plane.
   double u = 0.5;
   double v = 0.5;
   for (int i = 0; i < kNewtonMax; ++i) {
@@ -208,8 +223,10 @@ bool ScatterGrid::find_stencil(const Point& point, Stencil& found) const {
     for (const std::int64_t dc : kOrder) {
       const std::int64_t c = column + dc;
       const std::int64_t r = row + dr;
-      if (c < 0 || r < 0 || c > std::int64_t{grid().columns} - 2 || r > std::int64_t{grid().rows} - 2) continue;
-      if (cell_stencil(static_cast<std::uint64_t>(c), static_cast<std::uint64_t>(r), point, found)) return true;
+      if (c < 0 || r < 0 || c > std::int64_t{grid().columns} - 2 || r > std::int64_t{grid().rows} - 2)
+        continue;
+      if (cell_stencil(static_cast<std::uint64_t>(c), static_cast<std::uint64_t>(r), point, found))
+        return true;
     }
   }
   return false;

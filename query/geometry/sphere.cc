@@ -18,8 +18,9 @@ double output_longitude(double degrees) {
 double central_angle(const Point& a, const Point& b) {
   const double sine_latitude = std::sin((a.latitude - b.latitude) * 0.5 * kRadians);
   const double sine_longitude = std::sin((a.longitude - b.longitude) * 0.5 * kRadians);
-  const double h = sine_latitude * sine_latitude + std::cos(a.latitude * kRadians) * std::cos(b.latitude * kRadians) *
-                                                       sine_longitude * sine_longitude;
+  const double h = sine_latitude * sine_latitude + std::cos(a.latitude * kRadians) *
+                                                       std::cos(b.latitude * kRadians) * sine_longitude *
+                                                       sine_longitude;
   return 2.0 * std::asin(std::sqrt(std::clamp(h, 0.0, 1.0)));
 }
 

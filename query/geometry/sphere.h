@@ -14,12 +14,14 @@ constexpr double kRadians = std::numbers::pi / 180.0;  ///< of one degree
 /// As it is shown: wrapped, and free of the last bits of noise that sums of steps leave (1e-9 degrees).
 [[nodiscard]] double output_longitude(double degrees);
 
-/// Angle between two points seen from the centre of the sphere; exact also for close ones (haversine). Units: radians.
+/// Angle between two points seen from the centre of the sphere; exact also for close ones (haversine). Units:
+/// radians.
 [[nodiscard]] double central_angle(const Point& a, const Point& b);
 
 /// The sphere turned so that its south pole lies elsewhere.
 /// Units:  degrees.
-/// Source: GRIB edition 2, grid definition template 3.1; sense of the angle as in PROJ's pole rotation of the GRIB
+/// Source: GRIB edition 2, grid definition template 3.1; sense of the angle as in PROJ's pole rotation of the
+/// GRIB
 ///         convention.
 class Rotation {
  public:
@@ -29,7 +31,7 @@ class Rotation {
   [[nodiscard]] Point to_rotated(const Point& position) const;
 
  private:
-  double sine_;    // of the tilt
+  double sine_;  // of the tilt
   double cosine_;
   double pole_longitude_;
   double angle_;

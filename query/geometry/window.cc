@@ -44,7 +44,8 @@ Result<Window> rectilinear_window(const Geometry& geometry, const BoxTest& test,
   if (axes.latitudes.front() < axes.latitudes.back()) std::reverse(rows.begin(), rows.end());
   // A last column at the place of the first one is the same column again.
   std::uint64_t distinct = columns;
-  if (columns > 1 && std::fabs(wrap_longitude(axes.longitudes.back() - axes.longitudes.front())) < kTolerance) --distinct;
+  if (columns > 1 && std::fabs(wrap_longitude(axes.longitudes.back() - axes.longitudes.front())) < kTolerance)
+    --distinct;
   std::uint64_t start = distinct;
   double nearest = 361;
   for (std::uint64_t c = 0; c < distinct; ++c) {
@@ -71,8 +72,8 @@ Result<Window> rectilinear_window(const Geometry& geometry, const BoxTest& test,
   return window;
 }
 
-Result<Window> index_window(const Geometry& geometry, const Positions& all, const BoxTest& test, const Box& box,
-                            std::uint64_t points_max) {
+Result<Window> index_window(const Geometry& geometry, const Positions& all, const BoxTest& test,
+                            const Box& box, std::uint64_t points_max) {
   const std::uint64_t columns = geometry.grid().columns;
   const std::uint64_t rows = geometry.grid().rows;
   std::uint64_t top = rows;
@@ -99,7 +100,8 @@ Result<Window> index_window(const Geometry& geometry, const Positions& all, cons
   for (std::uint64_t r = top; r <= bottom; ++r) {
     add_run(window.runs, r * columns + left, window.columns);
     for (std::uint64_t index = r * columns + left; index <= r * columns + right; ++index) {
-      if (!test.contains(all.latitudes[index], all.longitudes[index])) window.outside.push_back(window.latitudes.size());
+      if (!test.contains(all.latitudes[index], all.longitudes[index]))
+        window.outside.push_back(window.latitudes.size());
       window.latitudes.push_back(all.latitudes[index]);
       window.longitudes.push_back(all.longitudes[index]);
     }
@@ -107,8 +109,8 @@ Result<Window> index_window(const Geometry& geometry, const Positions& all, cons
   return window;
 }
 
-Result<Window> list_window(const Geometry& geometry, const Positions& all, const BoxTest& test, const Box& box,
-                           std::uint64_t points_max) {
+Result<Window> list_window(const Geometry& geometry, const Positions& all, const BoxTest& test,
+                           const Box& box, std::uint64_t points_max) {
   Window window;
   for (std::uint64_t index = 0; index < all.latitudes.size(); ++index) {
     if (!test.contains(all.latitudes[index], all.longitudes[index])) continue;
@@ -128,11 +130,12 @@ Result<Window> list_window(const Geometry& geometry, const Positions& all, const
 Result<BoxTest> BoxTest::create(const Box& box) {
   const auto longitude_ok = [](double value) { return value >= -180.0 && value <= 360.0; };
   if (!longitude_ok(box.west) || !longitude_ok(box.east)) {
-    return Status::invalid_argument("box: longitudes " + std::to_string(box.west) + ", " + std::to_string(box.east) +
-                                    " are not within -180..360");
+    return Status::invalid_argument("box: longitudes " + std::to_string(box.west) + ", " +
+                                    std::to_string(box.east) + " are not within -180..360");
   }
   if (!(box.south >= -90.0 && box.north <= 90.0 && box.south <= box.north)) {
-    return Status::invalid_argument("box: south " + std::to_string(box.south) + ", north " + std::to_string(box.north) +
+    return Status::invalid_argument("box: south " + std::to_string(box.south) + ", north " +
+                                    std::to_string(box.north) +
                                     " are not in order within -90..90 (the order is W,S,E,N)");
   }
   BoxTest test;

@@ -14,7 +14,8 @@ struct IndexRun {
   std::uint64_t count = 0;
 };
 
-/// The part of a grid that answers a slab: rows times columns values, taken from the runs one after the other.
+/// The part of a grid that answers a slab: rows times columns values, taken from the runs one after the
+/// other.
 struct Window {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
@@ -49,10 +50,10 @@ class BoxTest {
 /// Errors: OutOfSpace (too many positions).
 [[nodiscard]] Result<Window> whole_window(const Geometry& geometry);
 
-/// The points inside a box. Rectilinear grids: rows north to south, columns west to east from the western edge, no
-/// column twice. Other rows-and-columns grids: the smallest index window with all points inside the box, in the grid's
-/// order. Reduced grids: the points inside, as one row.
-/// Errors: InvalidArgument (the box makes no sense), NotFound (no point inside), OutOfSpace (more than `points_max`).
+/// The points inside a box. Rectilinear grids: rows north to south, columns west to east from the western
+/// edge, no column twice. Other rows-and-columns grids: the smallest index window with all points inside the
+/// box, in the grid's order. Reduced grids: the points inside, as one row. Errors: InvalidArgument (the box
+/// makes no sense), NotFound (no point inside), OutOfSpace (more than `points_max`).
 [[nodiscard]] Result<Window> box_window(const Geometry& geometry, const Box& box, std::uint64_t points_max);
 
 }  // namespace nvmdb::query
