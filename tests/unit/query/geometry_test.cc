@@ -70,13 +70,27 @@ OracleGrid mercator_over_date_line() {
   grid.true_latitude1 = 20;
   return oracle::planar(grid, oracle::mercator_plane(6371229, 20, 180));
 }
-OracleGrid regular_global() { return oracle::lat_lon(90, 0, 10, 10, 36, 19, 350); }
-OracleGrid regular_global_from_date_line() { return oracle::lat_lon(90, -180, 10, 10, 36, 19, 170); }
-OracleGrid regular_half_cell_off_the_poles() { return oracle::lat_lon(85, 5, 10, 10, 36, 18, 355); }
-OracleGrid regular_over_greenwich() { return oracle::lat_lon(70, 345, 2.5L, 2.5L, 13, 17, 15); }
-OracleGrid regular_over_date_line() { return oracle::lat_lon(20, 170, 2.5L, 1.25L, 19, 17, 192.5L); }
-OracleGrid rotated_plain() { return oracle::rotated(-40, 10, 0); }
-OracleGrid rotated_with_angle() { return oracle::rotated(-30, -170, 25); }
+OracleGrid regular_global() {
+  return oracle::lat_lon(90, 0, 10, 10, 36, 19, 350);
+}
+OracleGrid regular_global_from_date_line() {
+  return oracle::lat_lon(90, -180, 10, 10, 36, 19, 170);
+}
+OracleGrid regular_half_cell_off_the_poles() {
+  return oracle::lat_lon(85, 5, 10, 10, 36, 18, 355);
+}
+OracleGrid regular_over_greenwich() {
+  return oracle::lat_lon(70, 345, 2.5L, 2.5L, 13, 17, 15);
+}
+OracleGrid regular_over_date_line() {
+  return oracle::lat_lon(20, 170, 2.5L, 1.25L, 19, 17, 192.5L);
+}
+OracleGrid rotated_plain() {
+  return oracle::rotated(-40, 10, 0);
+}
+OracleGrid rotated_with_angle() {
+  return oracle::rotated(-30, -170, 25);
+}
 OracleGrid wrf_lambert() {
   met::Grid grid = plane_grid(met::GridType::Lambert, 24, 172, 30e3, 30e3);
   grid.earth_semi_major = grid.earth_semi_minor = 6370000;
@@ -98,8 +112,12 @@ OracleGrid wrf_polar() {
   grid.standard_longitude = 150;
   return oracle::as_arrays(oracle::planar(grid, oracle::polar_plane(6370000, 60, 150, false), 1), 2);
 }
-OracleGrid wrf_lat_lon() { return oracle::as_arrays(regular_over_date_line(), 6); }
-OracleGrid wrf_rotated() { return oracle::as_arrays(oracle::rotated(-40, 170, 0), 6); }
+OracleGrid wrf_lat_lon() {
+  return oracle::as_arrays(regular_over_date_line(), 6);
+}
+OracleGrid wrf_rotated() {
+  return oracle::as_arrays(oracle::rotated(-40, 170, 0), 6);
+}
 OracleGrid unknown_projection() {
   OracleGrid made = wrf_lambert();
   made.grid.wrf_map_projection = -1;
@@ -152,11 +170,14 @@ class GeometryOn : public testing::TestWithParam<Case> {
     std::vector<Point> out;
     for (int i = 0; i < 250; ++i) {
       const Place near = oracle_.position(random() % oracle_.grid.points);
-      const double cell = oracle_.grid.latitudes.empty() && oracle_.grid.column_step < 100
-                              ? oracle_.grid.column_step
-                              : std::min(2.0, oracle_.grid.column_step > 100 ? oracle_.grid.column_step / 111e3 : 1.0);
+      const double cell =
+          oracle_.grid.latitudes.empty() && oracle_.grid.column_step < 100
+              ? oracle_.grid.column_step
+              : std::min(2.0, oracle_.grid.column_step > 100 ? oracle_.grid.column_step / 111e3 : 1.0);
       Point p{static_cast<double>(near.latitude) + part(random) * cell,
-              static_cast<double>(near.longitude) + part(random) * cell / std::max(0.2, std::cos(static_cast<double>(near.latitude * oracle::kDegree)))};
+              static_cast<double>(near.longitude) +
+                  part(random) * cell /
+                      std::max(0.2, std::cos(static_cast<double>(near.latitude * oracle::kDegree)))};
       p.latitude = std::clamp(p.latitude, -90.0, 90.0);
       p.longitude = static_cast<double>(oracle::turn_difference(static_cast<Real>(p.longitude)));
       out.push_back(p);
@@ -245,7 +266,8 @@ TEST_P(GeometryOn, InterpolatesLinearlyInTheCell) {
     }
     if (!found.is_ok() && expected_side == 0) continue;
     ASSERT_TRUE(found.is_ok()) << found.status().to_string();
-    if (std::fabs(p.latitude) > 89.99 && !global_ && oracle_.grid.type != met::GridType::PolarStereographic) continue;
+    if (std::fabs(p.latitude) > 89.99 && !global_ && oracle_.grid.type != met::GridType::PolarStereographic)
+      continue;
     Real sum = 0;
     Real weights = 0;
     for (std::uint32_t i = 0; i < found->count; ++i) {
@@ -267,8 +289,10 @@ TEST_P(GeometryOn, InterpolatesLinearlyInTheCell) {
       return static_cast<Real>(field[static_cast<std::size_t>(row * columns + column)]);
     };
     const bool pole_row = global_ && rows == 19;
-    const Real v = std::clamp<Real>(c.v, pole_row || !global_ ? 0 : -0.5L, static_cast<Real>(rows) - (pole_row || !global_ ? 1 : 0.5L));
-    const auto row = static_cast<std::int64_t>(std::min<Real>(std::floor(v), static_cast<Real>(rows) - (pole_row || !global_ ? 2 : 1)));
+    const Real v = std::clamp<Real>(c.v, pole_row || !global_ ? 0 : -0.5L,
+                                    static_cast<Real>(rows) - (pole_row || !global_ ? 1 : 0.5L));
+    const auto row = static_cast<std::int64_t>(
+        std::min<Real>(std::floor(v), static_cast<Real>(rows) - (pole_row || !global_ ? 2 : 1)));
     const auto column = static_cast<std::int64_t>(std::floor(c.u));
     const Real fv = v - static_cast<Real>(row);
     const Real fu = c.u - static_cast<Real>(column);
@@ -276,13 +300,15 @@ TEST_P(GeometryOn, InterpolatesLinearlyInTheCell) {
                           fv * ((1 - fu) * value(row + 1, column) + fu * value(row + 1, column + 1));
     const Real tolerance = std::max<Real>(3e-4L, 200 * slack_);
     ASSERT_NEAR(static_cast<double>(expected), static_cast<double>(sum), static_cast<double>(tolerance))
-        << p.latitude << "," << p.longitude << " cell " << static_cast<double>(c.u) << "," << static_cast<double>(c.v);
+        << p.latitude << "," << p.longitude << " cell " << static_cast<double>(c.u) << ","
+        << static_cast<double>(c.v);
     ++inside;
   }
   EXPECT_GT(inside, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Grids, GeometryOn, testing::ValuesIn(kCases), [](const auto& parameter) { return parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(Grids, GeometryOn, testing::ValuesIn(kCases),
+                         [](const auto& parameter) { return parameter.param.name; });
 
 TEST(GaussianLatitudes, AreTheRootsOfTheLegendrePolynomial) {
   for (const std::uint32_t n : {1U, 2U, 3U, 16U, 32U, 48U, 80U, 160U}) {
@@ -356,7 +382,8 @@ TEST(ReducedGrid, FindsTheNearestOfAllPointsEverywhere) {
     const Place asked{static_cast<Real>(p.latitude), static_cast<Real>(p.longitude)};
     Real best = 10;
     for (const ReducedPoint& point : all) best = std::min(best, oracle::angle_between(asked, point.place));
-    ASSERT_LE(oracle::angle_between(asked, all[found->index].place), best + 1e-12L) << p.latitude << "," << p.longitude;
+    ASSERT_LE(oracle::angle_between(asked, all[found->index].place), best + 1e-12L)
+        << p.latitude << "," << p.longitude;
   }
 }
 
@@ -379,7 +406,8 @@ TEST(ReducedGrid, InterpolatesInEachRowThenBetweenRows) {
     Real u = longitude * count / 360;
     u -= count * std::floor(u / count);
     const auto left = static_cast<std::size_t>(u) % field[row].size();
-    return field[row][left] + (u - std::floor(u)) * (field[row][(left + 1) % field[row].size()] - field[row][left]);
+    return field[row][left] +
+           (u - std::floor(u)) * (field[row][(left + 1) % field[row].size()] - field[row][left]);
   };
   std::uniform_real_distribution<double> latitude(-90, 90);
   std::uniform_real_distribution<double> longitude(-180, 360);
@@ -395,7 +423,8 @@ TEST(ReducedGrid, InterpolatesInEachRowThenBetweenRows) {
     const auto x = static_cast<Real>(p.longitude);
     if (p.latitude > latitudes.front() || p.latitude < latitudes.back()) {
       const std::size_t row = p.latitude > 0 ? 0 : 7;
-      const Real t = static_cast<Real>(std::fabs(p.latitude) - latitudes.front()) / static_cast<Real>(2 * (90 - latitudes.front()));
+      const Real t = static_cast<Real>(std::fabs(p.latitude) - latitudes.front()) /
+                     static_cast<Real>(2 * (90 - latitudes.front()));
       expected = (1 - t) * in_row(row, x) + t * in_row(row, x + 180);
     } else {
       std::size_t row = 0;
@@ -403,7 +432,8 @@ TEST(ReducedGrid, InterpolatesInEachRowThenBetweenRows) {
       const Real t = static_cast<Real>((latitudes[row] - p.latitude) / (latitudes[row] - latitudes[row + 1]));
       expected = (1 - t) * in_row(row, x) + t * in_row(row + 1, x);
     }
-    ASSERT_NEAR(static_cast<double>(expected), static_cast<double>(sum), 2e-3) << p.latitude << "," << p.longitude;
+    ASSERT_NEAR(static_cast<double>(expected), static_cast<double>(sum), 2e-3)
+        << p.latitude << "," << p.longitude;
   }
 }
 
@@ -444,7 +474,8 @@ TEST(GaussianGrid, TakesItsRowsFromTheWholeGrid) {
   grid.last_latitude = -90;
   grid.rows = 20;
   grid.points = 20 * 128;
-  EXPECT_EQ(Geometry::prepare(std::make_shared<const met::Grid>(grid)).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(Geometry::prepare(std::make_shared<const met::Grid>(grid)).status().code(),
+            Code::InvalidArgument);
 }
 
 TEST(Geometry, SaysWhyPointsHaveNoPositions) {
@@ -459,10 +490,12 @@ TEST(Geometry, NamesItsBoundsToPointsOutside) {
   const auto geometry = prepared(regular_over_greenwich().grid);
   const auto found = geometry->nearest({10, 10});
   ASSERT_EQ(found.status().code(), Code::InvalidArgument);
-  EXPECT_NE(found.status().message().find("latitude 30.0000..70.0000, longitude -15.0000..15.0000"), std::string::npos)
+  EXPECT_NE(found.status().message().find("latitude 30.0000..70.0000, longitude -15.0000..15.0000"),
+            std::string::npos)
       << found.status().message();
   const auto polar = prepared(polar_north().grid)->nearest({-80, 0});
-  EXPECT_NE(polar.status().message().find("..90.0000, all longitudes"), std::string::npos) << polar.status().message();
+  EXPECT_NE(polar.status().message().find("..90.0000, all longitudes"), std::string::npos)
+      << polar.status().message();
   EXPECT_EQ(geometry->nearest({91, 0}).status().code(), Code::InvalidArgument);
   EXPECT_EQ(geometry->nearest({std::nan(""), 0}).status().code(), Code::InvalidArgument);
   EXPECT_EQ(geometry->nearest({0, 400}).status().code(), Code::InvalidArgument);
@@ -482,7 +515,8 @@ TEST(Geometry, CountsOnlyTheGridPointOnAGridPoint) {
 TEST(Geometry, RefusesPositionsThatAreNotNumbers) {
   met::Grid grid = wrf_lambert().grid;
   grid.latitudes[5] = std::nanf("");
-  EXPECT_EQ(Geometry::prepare(std::make_shared<const met::Grid>(grid)).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(Geometry::prepare(std::make_shared<const met::Grid>(grid)).status().code(),
+            Code::InvalidArgument);
 }
 
 TEST(Geometry, SurvivesPointsThatAreAllTheSame) {

@@ -8,8 +8,8 @@
 
 #include "engine/met/grid.h"
 
-// Grids and where their points are, by formulas that share nothing with the code under test: long double, textbook
-// forms (Snyder, Map Projections: A Working Manual) on the sphere.
+// Grids and where their points are, by formulas that share nothing with the code under test: long double,
+// textbook forms (Snyder, Map Projections: A Working Manual) on the sphere.
 namespace nvmdb::oracle {
 
 using Real = long double;
@@ -37,11 +37,14 @@ inline Real angle_between(const Place& a, const Place& b) {
   };
   const auto x = vector(a);
   const auto y = vector(b);
-  const Real cross = std::hypot(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]);
+  const Real cross =
+      std::hypot(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]);
   return std::atan2(cross, x[0] * y[0] + x[1] * y[1] + x[2] * y[2]);
 }
 
-inline Real turn_difference(Real degrees) { return degrees - 360 * std::round(degrees / 360); }
+inline Real turn_difference(Real degrees) {
+  return degrees - 360 * std::round(degrees / 360);
+}
 
 inline met::Grid sized(met::GridType type, std::uint32_t columns, std::uint32_t rows) {
   met::Grid grid;
@@ -58,8 +61,8 @@ inline Real even_column(Real longitude, Real first, Real step, std::uint32_t col
   return (middle + turn_difference(longitude - middle) - first) / step;
 }
 
-inline OracleGrid lat_lon(Real first_latitude, Real first_longitude, Real row_step, Real column_step, std::uint32_t columns,
-                          std::uint32_t rows, Real shown_last_longitude) {
+inline OracleGrid lat_lon(Real first_latitude, Real first_longitude, Real row_step, Real column_step,
+                          std::uint32_t columns, std::uint32_t rows, Real shown_last_longitude) {
   OracleGrid made{sized(met::GridType::RegularLatLon, columns, rows), {}, {}};
   made.grid.first_latitude = static_cast<double>(first_latitude);
   made.grid.first_longitude = static_cast<double>(first_longitude);
@@ -72,7 +75,8 @@ inline OracleGrid lat_lon(Real first_latitude, Real first_longitude, Real row_st
                  first_longitude + column_step * static_cast<Real>(i % columns)};
   };
   made.cell = [=](const Place& p) {
-    return Cell{even_column(p.longitude, first_longitude, column_step, columns), (first_latitude - p.latitude) / row_step};
+    return Cell{even_column(p.longitude, first_longitude, column_step, columns),
+                (first_latitude - p.latitude) / row_step};
   };
   return made;
 }
@@ -100,7 +104,8 @@ inline OracleGrid rotated(Real pole_latitude, Real pole_longitude, Real angle) {
   made.grid.rotation_angle = static_cast<double>(angle);
   const auto plain_position = made.position;
   const auto plain_cell = made.cell;
-  // The south pole goes from -90 to its place along the meridian of Greenwich, which then turns to its longitude.
+  // The south pole goes from -90 to its place along the meridian of Greenwich, which then turns to its
+  // longitude.
   const Real tilt = 90 + pole_latitude;
   made.position = [=](std::uint64_t i) {
     Place p = turned(plain_position(i), {0, 0, 1}, angle);
@@ -136,7 +141,8 @@ inline Plane lambert_plane(Real r, Real latitude1, Real latitude2, Real longitud
             const Real sign = n < 0 ? -1 : 1;
             const Real rho = sign * std::hypot(c.u, c.v);
             const Real theta = std::atan2(sign * c.u, -sign * c.v);
-            return Place{2 * std::atan(std::pow(r * f / rho, 1 / n)) / kDegree - 90, longitude0 + theta / n / kDegree};
+            return Place{2 * std::atan(std::pow(r * f / rho, 1 / n)) / kDegree - 90,
+                         longitude0 + theta / n / kDegree};
           }};
 }
 
@@ -157,24 +163,27 @@ inline Plane polar_plane(Real r, Real true_latitude, Real longitude0, bool south
 
 inline Plane mercator_plane(Real r, Real true_latitude, Real longitude0) {
   const Real scale = r * std::cos(true_latitude * kDegree);
-  return {[=](const Place& p) {
-            return Cell{scale * turn_difference(p.longitude - longitude0) * kDegree,
-                        scale * std::log(std::tan((45 + p.latitude / 2) * kDegree))};
-          },
-          [=](const Cell& c) {
-            return Place{2 * std::atan(std::exp(c.v / scale)) / kDegree - 90, longitude0 + c.u / scale / kDegree};
-          }};
+  return {
+      [=](const Place& p) {
+        return Cell{scale * turn_difference(p.longitude - longitude0) * kDegree,
+                    scale * std::log(std::tan((45 + p.latitude / 2) * kDegree))};
+      },
+      [=](const Cell& c) {
+        return Place{2 * std::atan(std::exp(c.v / scale)) / kDegree - 90, longitude0 + c.u / scale / kDegree};
+      }};
 }
 
 /// A grid in a plane, from its first point eastwards and southwards (`row_sign` 1: northwards).
 inline OracleGrid planar(met::Grid grid, const Plane& plane, int row_sign = -1) {
-  const Cell origin = plane.forward({static_cast<Real>(grid.first_latitude), static_cast<Real>(grid.first_longitude)});
+  const Cell origin =
+      plane.forward({static_cast<Real>(grid.first_latitude), static_cast<Real>(grid.first_longitude)});
   const Real dx = static_cast<Real>(grid.column_step);
   const Real dy = static_cast<Real>(grid.row_step) * row_sign;
   const std::uint32_t columns = grid.columns;
   return {std::move(grid),
           [=](std::uint64_t i) {
-            return plane.inverse({origin.u + dx * static_cast<Real>(i % columns), origin.v + dy * static_cast<Real>(i / columns)});
+            return plane.inverse({origin.u + dx * static_cast<Real>(i % columns),
+                                  origin.v + dy * static_cast<Real>(i / columns)});
           },
           [=](const Place& p) {
             const Cell c = plane.forward(p);
