@@ -94,11 +94,13 @@ void check_pool(const std::filesystem::path& pool_directory, const StepSet& jour
   ASSERT_TRUE(opened.is_ok()) << opened.status().to_string();
   test::Stack stack = std::move(*opened);
   StepSet visible;
-  for (const engine::Run& run : stack.catalogue->runs().value()) {
+  const std::vector<engine::Run> runs = stack.catalogue->runs().value();
+  for (const engine::Run& run : runs) {
     std::map<std::int64_t, std::uint32_t> good;
     {
       const engine::ReadView view = stack.store->view().value();
-      for (const engine::InventoryRow& row : stack.catalogue->inventory(run.id).value()) {
+      const std::vector<engine::InventoryRow> inventory = stack.catalogue->inventory(run.id).value();
+      for (const engine::InventoryRow& row : inventory) {
         const auto column = stack.store->column(
             view, {run.id, row.member, row.parameter, row.level_type, row.level, row.bottom});
         ASSERT_TRUE(column.is_ok()) << column.status().to_string();
@@ -109,7 +111,8 @@ void check_pool(const std::filesystem::path& pool_directory, const StepSet& jour
         }
       }
     }
-    for (const engine::StepRow& step : stack.catalogue->steps(run.id).value()) {
+    const std::vector<engine::StepRow> steps = stack.catalogue->steps(run.id).value();
+    for (const engine::StepRow& step : steps) {
       visible.emplace(run.key.model, step.end_seconds);
       if (good[step.end_seconds] != step.field_count || step.field_count < file.fields_per_step) ++partial;
     }

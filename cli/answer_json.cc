@@ -1,0 +1,163 @@
+#include <span>
+
+#include "cli/answer_writer.h"
+#include "cli/number_text.h"
+#include "engine/met/level.h"
+#include "engine/met/time.h"
+
+namespace nvmdb::cli {
+namespace {
+
+constexpr const char* kGeographic =
+    R"({"coordinates":["x","y"],"system":{"type":"GeographicCRS","id":"http://www.opengis.net/def/crs/OGC/1.3/CRS84"}})";
+constexpr const char* kTemporal =
+    R"({"coordinates":["t"],"system":{"type":"TemporalRS","calendar":"Gregorian"}})";
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json(out, text);
+  return out;
+}
+
+template <class Number>
+void append_list(std::string& out, std::span<const Number> values) {
+  out += '[';
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) out += ',';
+    append_json_number(out, values[i]);
+  }
+  out += ']';
+}
+
+/// {"type":"NdArray",...}: `axes` and `shape` are JSON lists.
+template <class Number>
+std::string nd_array(const std::string& axes, const std::string& shape, std::span<const Number> values) {
+  std::string out = R"({"type":"NdArray","dataType":"float","axisNames":)" + axes + R"(,"shape":)" + shape +
+                    R"(,"values":)";
+  append_list(out, values);
+  return out + '}';
+}
+
+std::string parameter_json(const std::string& name, const std::string& label, const std::string& units) {
+  return json_string(name) + R"(:{"type":"Parameter","description":{"en":)" + json_string(label) +
+         R"(},"unit":{"symbol":)" + json_string(units) + R"(},"observedProperty":{"id":)" +
+         json_string(name) + R"(,"label":{"en":)" + json_string(label) + "}}}";
+}
+
+std::string parameter_json(const query::Provenance& provenance) {
+  const met::Parameter& parameter = provenance.parameter;
+  return parameter_json(parameter.short_name,
+                        parameter.long_name.empty() ? parameter.short_name : parameter.long_name,
+                        provenance.units);
+}
+
+/// What CoverageJSON has no place for: run, member, level, grid.
+std::string source_json(const Facts& facts, const std::string& more = "") {
+  std::string out = "{";
+  for (const auto& [name, text] : facts)
+    out += (out.size() > 1 ? "," : "") + json_string(name) + ":" + json_string(text);
+  return out + more + "}";
+}
+
+std::string times_json(const query::SeriesAnswer& answer) {
+  std::string out = "[";
+  for (const met::Step& step : answer.steps) {
+    if (out.size() > 1) out += ',';
+    out += json_string(met::format_time(answer.provenance.run.key.reference_time + step.end_seconds));
+  }
+  return out + "]";
+}
+
+std::string point_coverage(const query::SeriesAnswer& answer, std::size_t index, const std::string& times) {
+  const query::LocatedPoint& point = answer.points[index];
+  // Where the values hold: interpolated ones at the point asked, others at their grid point.
+  const bool interpolated = answer.provenance.interpolation == query::Interpolation::Bilinear;
+  const query::Point& place = interpolated ? point.asked : point.grid;
+  const std::size_t count = answer.steps.size();
+  std::string out =
+      R"({"type":"Coverage","domain":{"type":"Domain","domainType":"PointSeries","axes":{"x":{"values":[)" +
+      number_text(place.longitude) + R"(]},"y":{"values":[)" + number_text(place.latitude) +
+      R"(]},"t":{"values":)" + times + R"(}},"referencing":[)" + kGeographic + "," + kTemporal + "]}";
+  out += R"(,"nvmdb:asked":{"lat":)" + number_text(point.asked.latitude) + R"(,"lon":)" +
+         number_text(point.asked.longitude) + R"(},"nvmdb:grid_point":{"lat":)" +
+         number_text(point.grid.latitude) + R"(,"lon":)" + number_text(point.grid.longitude) +
+         R"(,"index":)" + std::to_string(point.index) + "}";
+  out += R"(,"ranges":{)" + json_string(answer.provenance.parameter.short_name) + ":" +
+         nd_array(R"(["t"])", "[" + std::to_string(count) + "]",
+                  std::span<const float>(answer.values).subspan(index * count, count)) +
+         "}";
+  return out;
+}
+
+std::string head_json(const query::Provenance& provenance, const Facts& facts) {
+  return R"("@context":{"nvmdb":"urn:nvmdb:"},"parameters":{)" + parameter_json(provenance) +
+         R"(},"nvmdb:source":)" + source_json(facts);
+}
+
+}  // namespace
+
+Status write_series_json(const query::SeriesAnswer& answer, Output& output) {
+  const std::string times = times_json(answer);
+  const std::string head = head_json(answer.provenance, facts_of(answer.provenance));
+  if (answer.points.size() == 1) return output.write(point_coverage(answer, 0, times) + "," + head + "}\n");
+  NVMDB_TRY(output.write(R"({"type":"CoverageCollection","domainType":"PointSeries",)" + head +
+                         R"(,"coverages":[)"));
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    NVMDB_TRY(output.write((i == 0 ? "\n" : ",\n") + point_coverage(answer, i, times) + "}"));
+  }
+  return output.write("\n]}\n");
+}
+
+Status write_slab_json(const query::SlabAnswer& answer, Output& output) {
+  const std::string time =
+      json_string(met::format_time(answer.provenance.run.key.reference_time + answer.step.end_seconds));
+  const std::string rows = std::to_string(answer.rows);
+  const std::string columns = std::to_string(answer.columns);
+  const bool list = !answer.rectilinear && answer.rows == 1;
+  std::string axes = R"("t":{"values":[)" + time + "]}";
+  std::string referencing = std::string(kTemporal);
+  std::string ranges_axes = R"(["t","y","x"])";
+  std::string shape = "[1," + rows + "," + columns + "]";
+  std::string more_parameters;
+  std::string more_ranges;
+  if (answer.rectilinear) {
+    std::string x;
+    std::string y;
+    append_list(x, std::span<const double>(answer.longitudes));
+    append_list(y, std::span<const double>(answer.latitudes));
+    axes = R"("x":{"values":)" + x + R"(},"y":{"values":)" + y + "}," + axes;
+    referencing = std::string(kGeographic) + "," + kTemporal;
+  } else if (list) {
+    std::string tuples;
+    for (std::size_t i = 0; i < answer.values.size(); ++i) {
+      tuples += (i == 0 ? "[" : ",[") + number_text(answer.longitudes[i]) + "," +
+                number_text(answer.latitudes[i]) + "]";
+    }
+    axes += R"(,"composite":{"dataType":"tuple","coordinates":["x","y"],"values":[)" + tuples + "]}";
+    referencing = std::string(kGeographic) + "," + kTemporal;
+    ranges_axes = R"(["composite"])";
+    shape = "[" + columns + "]";
+  } else {
+    const auto count_axis = [](const char* name, const std::string& count, std::uint64_t points) {
+      return "\"" + std::string(name) + R"(":{"start":0,"stop":)" +
+             std::to_string(points == 0 ? 0 : points - 1) + R"(,"num":)" + count + "}";
+    };
+    axes = count_axis("x", columns, answer.columns) + "," + count_axis("y", rows, answer.rows) + "," + axes;
+    const std::string plane = "[" + rows + "," + columns + "]";
+    more_parameters = "," + parameter_json("latitude", "latitude", "degrees_north") + "," +
+                      parameter_json("longitude", "longitude", "degrees_east");
+    more_ranges =
+        R"(,"latitude":)" + nd_array(R"(["y","x"])", plane, std::span<const double>(answer.latitudes)) +
+        R"(,"longitude":)" + nd_array(R"(["y","x"])", plane, std::span<const double>(answer.longitudes));
+  }
+  NVMDB_TRY(output.write(
+      R"({"type":"Coverage","@context":{"nvmdb":"urn:nvmdb:"},"domain":{"type":"Domain","domainType":")" +
+      std::string(list ? "MultiPoint" : "Grid") + R"(","axes":{)" + axes + R"(},"referencing":[)" +
+      referencing + R"(]},"parameters":{)" + parameter_json(answer.provenance) + more_parameters +
+      R"(},"nvmdb:source":)" + source_json(facts_of(answer)) + R"(,"ranges":{)" +
+      json_string(answer.provenance.parameter.short_name) + ":"));
+  NVMDB_TRY(output.write(nd_array(ranges_axes, shape, std::span<const float>(answer.values))));
+  return output.write(more_ranges + "}}\n");
+}
+
+}  // namespace nvmdb::cli

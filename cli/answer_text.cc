@@ -1,0 +1,163 @@
+#include "cli/answer_writer.h"
+#include "cli/number_text.h"
+#include "cli/table.h"
+#include "engine/met/level.h"
+#include "engine/met/time.h"
+
+namespace nvmdb::cli {
+namespace {
+
+Cell number_cell(float value) {
+  if (value != value) return std::monostate{};
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
+Status write_facts(const Facts& facts, Output& output) {
+  for (const auto& [name, text] : facts) NVMDB_TRY(output.write("# " + name + ": " + text + "\n"));
+  return Status::ok();
+}
+
+Status write_series_text(const query::SeriesAnswer& answer, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer.provenance), output));
+  const bool many = answer.points.size() > 1;
+  std::vector<std::string> columns = {"valid_time", "step"};
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const query::LocatedPoint& point = answer.points[i];
+    NVMDB_TRY(output.write("# point" + (many ? " " + std::to_string(i + 1) : std::string()) + ": " +
+                           number_text(point.asked.latitude) + "," + number_text(point.asked.longitude) +
+                           " at grid point " + number_text(point.grid.latitude) + "," +
+                           number_text(point.grid.longitude) + ", index " + std::to_string(point.index) +
+                           ", " + std::to_string(static_cast<std::int64_t>(point.distance_m + 0.5)) +
+                           " m away\n"));
+    columns.push_back(many ? "point " + std::to_string(i + 1) : answer.provenance.parameter.short_name);
+  }
+  Table table(columns);
+  for (std::size_t s = 0; s < answer.steps.size(); ++s) {
+    const met::Step& step = answer.steps[s];
+    std::vector<Cell> row = {met::format_time(answer.provenance.run.key.reference_time + step.end_seconds),
+                             met::format_step(step)};
+    for (std::size_t p = 0; p < answer.points.size(); ++p) {
+      row.push_back(number_cell(answer.values[p * answer.steps.size() + s]));
+    }
+    table.add(std::move(row));
+  }
+  return table.write(Format::Text, output);
+}
+
+Status write_slab_text(const query::SlabAnswer& answer, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer), output));
+  Table table({"lat", "lon", "value"});
+  for (std::size_t i = 0; i < answer.values.size(); ++i) {
+    const query::Point point = position_of(answer, i);
+    table.add({point.latitude, point.longitude, number_cell(answer.values[i])});
+  }
+  return table.write(Format::Text, output);
+}
+
+}  // namespace
+
+Facts facts_of(const query::Provenance& provenance) {
+  return {{"model", provenance.run.key.model},
+          {"domain", provenance.run.key.domain},
+          {"run", met::format_run_time(provenance.run.key.reference_time)},
+          {"member", std::to_string(provenance.member)},
+          {"param", provenance.parameter.short_name},
+          {"level_type", provenance.level_type},
+          {"level", met::format_level(provenance.level, provenance.bottom)},
+          {"units", provenance.units},
+          {"grid", provenance.grid_summary}};
+}
+
+Facts facts_of(const query::SlabAnswer& answer) {
+  Facts facts = facts_of(answer.provenance);
+  const met::UnixSeconds valid = answer.provenance.run.key.reference_time + answer.step.end_seconds;
+  const auto after_member = facts.begin() + 4;
+  facts.insert(after_member,
+               {{"step", met::format_step(answer.step)}, {"valid_time", met::format_time(valid)}});
+  return facts;
+}
+
+Status write_series_csv(const query::SeriesAnswer& answer, Output& output) {
+  NVMDB_TRY(
+      output.write("model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_"
+                   "time,value,units\n"));
+  const query::Provenance& provenance = answer.provenance;
+  std::string source;
+  append_csv(source, provenance.run.key.model);
+  source += ',' + met::format_run_time(provenance.run.key.reference_time) + ',' +
+            std::to_string(provenance.member) + ',';
+  append_csv(source, provenance.parameter.short_name);
+  source += ',';
+  append_csv(source, provenance.level_type);
+  source += ',' + met::format_level(provenance.level, provenance.bottom) + ',';
+  std::string units = ",";
+  append_csv(units, provenance.units);
+  units += '\n';
+  for (std::size_t p = 0; p < answer.points.size(); ++p) {
+    const query::LocatedPoint& point = answer.points[p];
+    const std::string place = number_text(point.asked.latitude) + ',' + number_text(point.asked.longitude) +
+                              ',' + number_text(point.grid.latitude) + ',' +
+                              number_text(point.grid.longitude) + ',';
+    for (std::size_t s = 0; s < answer.steps.size(); ++s) {
+      const std::int64_t seconds = answer.steps[s].end_seconds;
+      std::string line = source + place;
+      append_number(line, seconds);
+      line += ',' + met::format_time(provenance.run.key.reference_time + seconds) + ',';
+      append_number(line, answer.values[p * answer.steps.size() + s]);
+      NVMDB_TRY(output.write(line + units));
+    }
+  }
+  return Status::ok();
+}
+
+Status write_slab_csv(const query::SlabAnswer& answer, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer), output));
+  NVMDB_TRY(output.write("lat,lon,value\n"));
+  std::string line;
+  for (std::size_t i = 0; i < answer.values.size(); ++i) {
+    const query::Point point = position_of(answer, i);
+    line.clear();
+    append_number(line, point.latitude);
+    line += ',';
+    append_number(line, point.longitude);
+    line += ',';
+    append_number(line, answer.values[i]);
+    line += '\n';
+    NVMDB_TRY(output.write(line));
+  }
+  return Status::ok();
+}
+
+Status write_series(const query::SeriesAnswer& answer, Format format, Output& output) {
+  switch (format) {
+    case Format::Text:
+      return write_series_text(answer, output);
+    case Format::Csv:
+      return write_series_csv(answer, output);
+    case Format::Json:
+      return write_series_json(answer, output);
+    case Format::Netcdf:
+      break;
+  }
+  NVMDB_ASSIGN(const std::string bytes, series_netcdf(answer));
+  return output.write(bytes);
+}
+
+Status write_slab(const query::SlabAnswer& answer, Format format, Output& output) {
+  switch (format) {
+    case Format::Text:
+      return write_slab_text(answer, output);
+    case Format::Csv:
+      return write_slab_csv(answer, output);
+    case Format::Json:
+      return write_slab_json(answer, output);
+    case Format::Netcdf:
+      break;
+  }
+  NVMDB_ASSIGN(const std::string bytes, slab_netcdf(answer));
+  return output.write(bytes);
+}
+
+}  // namespace nvmdb::cli

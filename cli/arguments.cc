@@ -1,0 +1,385 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include "cli/exit_codes.h"
+#include "cli/values.h"
+#include "server/version.h"
+#include "storage/base/size_text.h"
+
+namespace nvmdb::cli {
+namespace {
+
+/// Turns a parse function that returns a Result into an option of CLI11, which wants exceptions.
+template <class Parse, class Store>
+std::function<void(const std::string&)> checked(Parse parse, Store store) {
+  return [parse, store](const std::string& text) {
+    auto value = parse(text);
+    if (!value.is_ok()) throw CLI::ValidationError(value.status().message());
+    store(std::move(value).value());
+  };
+}
+
+/// One line for a name that is nearly right: the known name with the least edits, when that is at most two.
+std::string closest(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t best_edits = 3;
+  for (const std::string& name : known) {
+    std::vector<std::size_t> row(name.size() + 1);
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j < row.size(); ++j) {
+        const std::size_t change = diagonal + (word[i - 1] == name[j - 1] ? 0 : 1);
+        diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+      }
+    }
+    if (row.back() < best_edits) {
+      best_edits = row.back();
+      best = name;
+    }
+  }
+  return best;
+}
+
+class Parser {
+ public:
+  Parser() : app_("NVMDB: numerical-weather-prediction output in non-volatile memory.", "nvmdb") {
+    app_.set_version_flag("--version", std::string("nvmdb ") + server::kVersion);
+    app_.require_subcommand(1);
+    app_.footer(
+        "Examples:\n"
+        "  nvmdb serve --pool /data/pool\n"
+        "  nvmdb ingest wrfout_d01_2024-01-15_00:00:00\n"
+        "  nvmdb series --param T2 --at 30.5,114.3\n"
+        "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly done, 4 timed out, 5 server not reachable,\n"
+        "            6 refused, 7 nothing matches.\n"
+        "`nvmdb COMMAND --help` tells more of each command.");
+    add_serve();
+    add_ingest();
+    add_listing(Command::Models, "models", "Models and domains that are stored",
+                "nvmdb models --format json");
+    add_listing(Command::Runs, "runs", "Runs that are stored, newest first", "nvmdb runs --model wrf");
+    add_listing(Command::Params, "params", "Parameters of a run, with levels and steps",
+                "nvmdb params --model wrf --run 2024-01-15T00Z");
+    add_listing(Command::Steps, "steps", "Steps of a run, or of a parameter", "nvmdb steps --param T2");
+    add_listing(Command::Grid, "grid", "Grids of a run", "nvmdb grid --model wrf --format json");
+    add_slab();
+    add_series();
+    add_drop();
+    add_info();
+    add_events();
+  }
+
+  ParseOutcome parse(int argc, const char* const* argv) {
+    ParseOutcome outcome;
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& success) {
+      outcome.exit_code = app_.exit(success, std::cout, std::cerr);
+      outcome.done = true;
+    } catch (const CLI::ParseError& error) {
+      std::cerr << "nvmdb: " << explain(error, argc, argv) << '\n';
+      outcome.exit_code = kWrongUsage;
+      outcome.done = true;
+    }
+    if (!outcome.done && !arguments_.pool.empty() && server_given_ && arguments_.command != Command::Serve) {
+      std::cerr << "nvmdb: --server and --pool exclude each other: ask a server, or open the pool in this "
+                   "process\n";
+      outcome.exit_code = kWrongUsage;
+      outcome.done = true;
+    }
+    outcome.arguments = std::move(arguments_);
+    return outcome;
+  }
+
+ private:
+  CLI::App* command(Command which, const std::string& name, const std::string& description,
+                    const std::string& example) {
+    CLI::App* sub = app_.add_subcommand(name, description);
+    sub->footer("Example:\n  " + example);
+    sub->callback([this, which] { arguments_.command = which; });
+    commands_[name] = sub;
+    return sub;
+  }
+
+  std::string explain(const CLI::ParseError& error, int argc, const char* const* argv) const {
+    std::string text = error.what();
+    std::ranges::replace(text, '\n', ' ');
+    const CLI::App* sub = nullptr;
+    if (argc > 1) {
+      const auto found = commands_.find(argv[1]);
+      if (found != commands_.end()) sub = found->second;
+    }
+    if (sub == nullptr) {
+      std::vector<std::string> names;
+      for (const auto& [name, known] : commands_) names.push_back(name);
+      if (argc > 1 && argv[1][0] != '-') {
+        text = std::string("no command \"") + argv[1] + "\"";
+        if (const std::string near = closest(argv[1], names); !near.empty())
+          text += "; did you mean " + near + "?";
+      }
+      return text + "; `nvmdb --help` lists the commands";
+    }
+    for (int i = 2; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (!word.starts_with("--") || sub->get_option_no_throw(word.substr(0, word.find('='))) != nullptr)
+        continue;
+      std::vector<std::string> names;
+      for (const CLI::Option* option : sub->get_options()) names.push_back(option->get_name());
+      if (const std::string near = closest(word, names); !near.empty())
+        text += "; did you mean " + near + "?";
+      break;
+    }
+    return text + "; see `nvmdb " + sub->get_name() + " --help`";
+  }
+
+  void add_place(CLI::App* sub) {
+    const char* environment = std::getenv("NVMDB_SERVER");
+    arguments_.server = environment != nullptr && *environment != '\0' ? environment : "localhost:50051";
+    sub->add_option_function<std::string>(
+           "--server",
+           [this](const std::string& text) {
+             arguments_.server = text;
+             server_given_ = true;
+           },
+           "Server to ask (default: $NVMDB_SERVER, else localhost:50051)")
+        ->type_name("HOST:PORT");
+    sub->add_option("--pool", arguments_.pool, "Open this pool in the process; no server is needed")
+        ->type_name("DIR");
+    sub->add_option("--timeout", arguments_.timeout_seconds, "Seconds to wait for an answer (default: 60)")
+        ->check(CLI::Range(1, 86400));
+  }
+
+  void add_output(CLI::App* sub, bool netcdf) {
+    std::map<std::string, Format> formats = {
+        {"text", Format::Text}, {"csv", Format::Csv}, {"json", Format::Json}};
+    if (netcdf) formats["netcdf"] = Format::Netcdf;
+    sub->add_option_function<std::string>(
+           "--format",
+           [this, formats](const std::string& text) {
+             const auto found = formats.find(text);
+             std::string known;
+             for (const auto& [name, format] : formats) known += (known.empty() ? "" : ", ") + name;
+             if (found == formats.end())
+               throw CLI::ValidationError("--format: \"" + text + "\" is none of " + known);
+             arguments_.format = found->second;
+           },
+           "Output format (default: text on a terminal, csv on a pipe)")
+        ->type_name(netcdf ? "text|csv|json|netcdf" : "text|csv|json");
+    sub->add_option("-o,--output", arguments_.output, "Write to this file")->type_name("FILE");
+  }
+
+  void add_run(CLI::App* sub) {
+    query::Selection& selection = arguments_.selection;
+    sub->add_option("--model", selection.model, "Only this model");
+    sub->add_option("--domain", selection.domain, "Only this domain");
+    sub->add_option("--expver", selection.version, "Only this experiment version");
+    sub->add_option_function<std::string>(
+           "--run",
+           checked(parse_run, [&selection](std::optional<met::UnixSeconds> run) { selection.run = run; }),
+           "Run (default: the newest that has what is asked)")
+        ->type_name("latest|TIME");
+  }
+
+  void add_field(CLI::App* sub, bool required) {
+    query::Selection& selection = arguments_.selection;
+    CLI::Option* parameter =
+        sub->add_option("--param", selection.parameter, "Parameter, as the file names it");
+    if (required) parameter->required();
+    sub->add_option("--level-type", selection.level_type,
+                    "surface, heightAboveGround, isobaricInhPa, eta, soil, ...");
+    sub->add_option_function<std::string>("--level",
+                                          checked(parse_level,
+                                                  [&selection](const LevelText& level) {
+                                                    selection.level = level.value;
+                                                    selection.level_bottom = level.bottom;
+                                                  }),
+                                          "Level such as 500, or layer such as 0-0.1")
+        ->type_name("LEVEL");
+    sub->add_option_function<std::uint32_t>(
+        "--member", [&selection](std::uint32_t member) { selection.member = member; }, "Ensemble member");
+  }
+
+  void add_time(CLI::App* sub) {
+    query::Selection& selection = arguments_.selection;
+    CLI::Option* step = sub->add_option_function<std::string>(
+        "--step",
+        checked([](const std::string& text) { return met::parse_step(text); },
+                [&selection](const met::StepSelector& selector) { selection.step = selector; }),
+        "Step after the reference time: 6, 6h, 90m, 0-6h, all");
+    step->type_name("STEP");
+    sub->add_option_function<std::string>(
+           "--valid",
+           checked([](const std::string& text) { return met::parse_time(text); },
+                   [&selection](met::UnixSeconds time) { selection.valid_time = time; }),
+           "Valid time instead of a step")
+        ->type_name("TIME")
+        ->excludes(step);
+    sub->add_option("--units", arguments_.units, "Convert to these units (udunits names, such as degC)");
+  }
+
+  void add_serve() {
+    CLI::App* sub = command(Command::Serve, "serve", "Run the server",
+                            "nvmdb serve --pool /data/pool --nvm 16GiB --listen 127.0.0.1:50051");
+    ServeArguments& serve = arguments_.serve;
+    sub->add_option("--pool", arguments_.pool, "Directory of the pool; created when it does not exist")
+        ->type_name("DIR");
+    sub->add_flag("--no-create", serve.no_create, "Refuse to create a pool");
+    const auto size = [](const std::string& text) { return parse_size(text); };
+    sub->add_option_function<std::string>(
+           "--dram", checked(size, [&serve](std::uint64_t bytes) { serve.dram_bytes = bytes; }),
+           "DRAM to use (default: 512MiB)")
+        ->type_name("SIZE");
+    sub->add_option_function<std::string>(
+           "--nvm", checked(size, [&serve](std::uint64_t bytes) { serve.nvm_bytes = bytes; }),
+           "Size of a new pool (default: 4GiB)")
+        ->type_name("SIZE");
+    sub->add_option_function<std::string>(
+           "--listen", [&serve](const std::string& text) { serve.listen = text; },
+           "Address (default: 127.0.0.1:50051); port 0 takes a free one")
+        ->type_name("HOST:PORT");
+    sub->add_flag("--insecure-listen", serve.insecure_listen,
+                  "Allow an address beyond this machine; there is no encryption and no access control");
+    sub->add_option("--ingest-root", serve.ingest_roots,
+                    "Directory from which clients may have files ingested by path")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    sub->add_option_function<std::uint64_t>(
+           "--ingest-workers", [&serve](std::uint64_t count) { serve.ingest_workers = count; },
+           "Processes that decode files (default: 2)")
+        ->check(CLI::Range(1, 64));
+    sub->add_option("--config", serve.config, "TOML file with the same names; flags win")->type_name("FILE");
+  }
+
+  void add_ingest() {
+    CLI::App* sub = command(Command::Ingest, "ingest", "Store NetCDF (wrfout) and GRIB files",
+                            "nvmdb ingest --model wrf wrfout_d01_2024-01-15_00:00:00");
+    add_place(sub);
+    sub->add_option("FILE", arguments_.files, "Files to store")->required();
+    sub->add_option("--model", arguments_.ingest_model, "Model name (default: as the file says)");
+    sub->add_option("--domain", arguments_.ingest_domain, "Domain name (default: as the file says)");
+    sub->add_flag("--server-path", arguments_.server_path,
+                  "FILE is a path on the server, under its --ingest-root");
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON lines");
+  }
+
+  void add_listing(Command which, const std::string& name, const std::string& description,
+                   const std::string& example) {
+    CLI::App* sub = command(which, name, description, example);
+    add_place(sub);
+    add_run(sub);
+    if (which != Command::Models && which != Command::Runs) add_field(sub, false);
+    add_output(sub, false);
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Same as --format json");
+  }
+
+  void add_slab() {
+    CLI::App* sub = command(Command::Slab, "slab", "A map: values over a box",
+                            "nvmdb slab --param T2 --step 6h --bbox 110,28,118,33");
+    add_place(sub);
+    add_run(sub);
+    add_field(sub, true);
+    add_time(sub);
+    sub->add_option_function<std::string>(
+           "--bbox", checked(parse_box, [this](const query::Box& box) { arguments_.box = box; }),
+           "Box in degrees (default: the whole grid); W > E crosses the date line")
+        ->type_name("W,S,E,N");
+    sub->add_flag("--clip", arguments_.clip, "Make points of the window outside the box missing");
+    add_output(sub, true);
+  }
+
+  void add_series() {
+    CLI::App* sub = command(Command::Series, "series", "A time series: values at points",
+                            "nvmdb series --param T2 --at 30.5,114.3 --at -12.1,-77.0");
+    add_place(sub);
+    add_run(sub);
+    add_field(sub, true);
+    add_time(sub);
+    sub->add_option_function<std::vector<std::string>>(
+           "--at",
+           [this](const std::vector<std::string>& texts) {
+             for (const std::string& text : texts) {
+               const auto point = parse_point(text);
+               if (!point.is_ok()) throw CLI::ValidationError("--at: " + point.status().message());
+               arguments_.points.push_back(*point);
+             }
+           },
+           "Point in degrees; may be given again")
+        ->type_name("LAT,LON")
+        ->required()
+        ->allow_extra_args(false);
+    sub->add_option_function<std::string>(
+           "--interp",
+           [this](const std::string& text) {
+             if (text != "nearest" && text != "bilinear") {
+               throw CLI::ValidationError("--interp: \"" + text + "\" is none of nearest, bilinear");
+             }
+             arguments_.interpolation =
+                 text == "bilinear" ? query::Interpolation::Bilinear : query::Interpolation::Nearest;
+           },
+           "Between grid points (default: nearest)")
+        ->type_name("nearest|bilinear");
+    add_output(sub, true);
+  }
+
+  void add_drop() {
+    CLI::App* sub = command(Command::Drop, "drop", "Remove a run", "nvmdb drop wrf/d01/2024-01-15T00Z");
+    add_place(sub);
+    sub->add_option("--model", arguments_.selection.model, "Model of the run");
+    sub->add_option("--domain", arguments_.selection.domain, "Domain of the run");
+    sub->add_option("--expver", arguments_.selection.version, "Experiment version of the run");
+    sub->add_option_function<std::string>(
+           "RUN",
+           [this](const std::string& text) {
+             if (const Status status = parse_run_name(text, arguments_.selection); !status.is_ok()) {
+               throw CLI::ValidationError("RUN: " + status.message());
+             }
+           },
+           "Time of the run, or MODEL/DOMAIN/TIME")
+        ->required();
+    sub->add_flag("-y,--yes", arguments_.yes, "Do not ask on a terminal");
+  }
+
+  void add_info() {
+    CLI::App* sub = command(Command::Info, "info", "Pool, device, durability, memory and NVM use, log state",
+                            "nvmdb info");
+    add_place(sub);
+    add_output(sub, false);
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Same as --format json");
+  }
+
+  void add_events() {
+    CLI::App* sub =
+        command(Command::Events, "events", "Tell what becomes visible: steps, complete and dropped runs",
+                "nvmdb events --after 0 --follow");
+    add_place(sub);
+    sub->add_option_function<std::uint64_t>(
+        "--after", [this](std::uint64_t after) { arguments_.after = after; },
+        "Only events above this sequence number (default: from now on, and follow)");
+    sub->add_option("--count", arguments_.count, "Stop after so many events");
+    sub->add_flag("--follow", arguments_.follow, "Wait for more when there are no more");
+    add_output(sub, false);
+  }
+
+  CLI::App app_;
+  Arguments arguments_;
+  bool server_given_ = false;
+  std::map<std::string, CLI::App*> commands_;
+};
+
+}  // namespace
+
+ParseOutcome parse_arguments(int argc, const char* const* argv) {
+  return Parser().parse(argc, argv);
+}
+
+}  // namespace nvmdb::cli

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query/request.h"
+#include "storage/base/result.h"
+
+namespace nvmdb::cli {
+
+enum class Command : unsigned char {
+  None,  ///< --help or --version was answered, or the arguments were wrong: see ParseOutcome
+  Serve,
+  Ingest,
+  Models,
+  Runs,
+  Params,
+  Steps,
+  Grid,
+  Slab,
+  Series,
+  Drop,
+  Info,
+  Events,
+};
+
+enum class Format : unsigned char { Text, Csv, Json, Netcdf };
+
+struct ServeArguments {
+  std::string config;
+  std::optional<std::string> listen;
+  std::optional<std::uint64_t> dram_bytes;
+  std::optional<std::uint64_t> nvm_bytes;
+  std::vector<std::filesystem::path> ingest_roots;
+  std::optional<std::uint64_t> ingest_workers;
+  bool no_create = false;
+  bool insecure_listen = false;
+};
+
+/// What the command line says, checked as far as it can be without the database.
+struct Arguments {
+  Command command = Command::None;
+  std::string server;  ///< HOST:PORT
+  std::string pool;    ///< a directory: work on it in this process
+  unsigned timeout_seconds = 60;
+  query::Selection selection;
+  query::Interpolation interpolation = query::Interpolation::Nearest;
+  std::string units;
+  std::vector<query::Point> points;
+  std::optional<query::Box> box;
+  bool clip = false;
+  std::optional<Format> format;  ///< empty: text on a terminal, csv on a pipe
+  std::string output;            ///< file; empty: standard output
+  ServeArguments serve;
+  std::vector<std::string> files;
+  std::string ingest_model;
+  std::string ingest_domain;
+  bool server_path = false;  ///< the files are paths on the server
+  bool yes = false;
+  std::optional<std::uint64_t> after;
+  std::uint64_t count = 0;  ///< of events; 0: no end
+  bool follow = false;
+};
+
+/// Outcome of reading the command line: arguments, or an exit code with everything said already.
+struct ParseOutcome {
+  Arguments arguments;
+  int exit_code = 0;
+  bool done = false;  ///< nothing is left to do but to exit
+};
+
+/// Reads the command line; answers --help and --version on stdout, wrong usage in one line on stderr.
+[[nodiscard]] ParseOutcome parse_arguments(int argc, const char* const* argv);
+
+}  // namespace nvmdb::cli

@@ -1,0 +1,159 @@
+#include "cli/commands.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "cli/answer_writer.h"
+#include "cli/exit_codes.h"
+#include "cli/ingest_command.h"
+#include "cli/listings.h"
+#include "cli/messages.h"
+#include "cli/output.h"
+#include "cli/remote_client.h"
+#include "cli/table.h"
+#include "server/instance.h"
+#include "server/local_client.h"
+
+namespace nvmdb::cli {
+namespace {
+
+/// A client and, when the pool is open in this process, what it works on.
+struct Connection {
+  std::unique_ptr<server::Instance> instance;
+  std::unique_ptr<server::Client> client;
+};
+
+Result<Connection> connect(const Arguments& arguments) {
+  Connection connection;
+  if (arguments.pool.empty()) {
+    RemoteOptions options;
+    options.address = arguments.server;
+    options.timeout_seconds = arguments.timeout_seconds;
+    options.server_path = arguments.server_path;
+    NVMDB_ASSIGN(connection.client, make_remote_client(options));
+    return connection;
+  }
+  server::InstanceOptions options;
+  options.pool = arguments.pool;
+  options.create = arguments.command == Command::Ingest;
+  options.ingest.workers = 1;
+  NVMDB_ASSIGN(connection.instance, server::Instance::open(options));
+  connection.client = std::make_unique<server::LocalClient>(*connection.instance);
+  return connection;
+}
+
+template <class Answer, class Write>
+Status answer_into(const Arguments& arguments, const Result<Answer>& answer, Write write) {
+  if (!answer.is_ok()) return answer.status();
+  NVMDB_ASSIGN(Output output, Output::open(arguments.output));
+  NVMDB_TRY(write(*answer, output.format(arguments.format), output));
+  return output.finish();
+}
+
+Status run_series(const Arguments& arguments, server::Client& client) {
+  query::SeriesRequest request;
+  request.selection = arguments.selection;
+  request.points = arguments.points;
+  request.interpolation = arguments.interpolation;
+  request.units = arguments.units;
+  return answer_into(arguments, client.series(request), write_series);
+}
+
+Status run_slab(const Arguments& arguments, server::Client& client) {
+  query::SlabRequest request;
+  request.selection = arguments.selection;
+  request.box = arguments.box;
+  request.clip = arguments.clip;
+  request.units = arguments.units;
+  return answer_into(arguments, client.slab(request), write_slab);
+}
+
+Status run_drop(const Arguments& arguments, server::Client& client) {
+  if (!arguments.yes && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1) {
+    NVMDB_ASSIGN(const std::vector<engine::Run> runs, client.runs(arguments.selection));
+    if (runs.size() == 1) {
+      std::cerr << "drop " << one_line(engine::format_run(runs.front().key)) << " ("
+                << runs.front().field_count << " fields)? [y/N] " << std::flush;
+      std::string reply;
+      std::getline(std::cin, reply);
+      if (reply != "y" && reply != "Y" && reply != "yes") return Status::conflict("nothing was dropped");
+    }
+  }
+  NVMDB_ASSIGN(const engine::Run run, client.drop(arguments.selection));
+  std::cout << "dropped " << one_line(engine::format_run(run.key)) << ": " << run.field_count << " fields\n";
+  return Status::ok();
+}
+
+Status run_events(const Arguments& arguments, server::Client& client) {
+  NVMDB_ASSIGN(Output output, Output::open(arguments.output));
+  const Format format = output.format(arguments.format);
+  // Lines, not a table: each event is told when it comes.
+  NVMDB_TRY(output.write(event_header(format)));
+  NVMDB_TRY(output.flush());
+  std::uint64_t seen = 0;
+  Status failure;
+  const bool follow = arguments.follow || !arguments.after;
+  NVMDB_TRY(client.watch(arguments.after, follow, [&](const engine::Event& event) {
+    failure = output.write(event_line(event, format));
+    if (failure.is_ok()) failure = output.flush();
+    return failure.is_ok() && (arguments.count == 0 || ++seen < arguments.count);
+  }));
+  NVMDB_TRY(failure);
+  return output.finish();
+}
+
+Status run_listing(const Arguments& arguments, server::Client& client) {
+  const query::Selection& selection = arguments.selection;
+  switch (arguments.command) {
+    case Command::Models:
+      return answer_into(arguments, client.models(selection), write_models);
+    case Command::Runs:
+      return answer_into(arguments, client.runs(selection), write_runs);
+    case Command::Params:
+      return answer_into(arguments, client.parameters(selection), write_parameters);
+    case Command::Steps:
+      return answer_into(arguments, client.steps(selection), write_steps);
+    case Command::Grid:
+      return answer_into(arguments, client.grids(selection), write_grids);
+    default:
+      return answer_into(arguments, client.info(), write_info);
+  }
+}
+
+Status run_question(const Arguments& arguments, server::Client& client) {
+  switch (arguments.command) {
+    case Command::Series:
+      return run_series(arguments, client);
+    case Command::Slab:
+      return run_slab(arguments, client);
+    case Command::Drop:
+      return run_drop(arguments, client);
+    case Command::Events:
+      return run_events(arguments, client);
+    default:
+      return run_listing(arguments, client);
+  }
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  const auto connection = connect(arguments);
+  if (!connection.is_ok()) {
+    tell_error(connection.status());
+    return exit_code_of(connection.status().code());
+  }
+  server::Client& client = *connection->client;
+  if (arguments.command == Command::Ingest) return run_ingest(arguments, client);
+  const Status status = run_question(arguments, client);
+  if (status.is_ok()) return kDone;
+  tell_error(status);
+  return client.unreachable() ? kUnreachable : exit_code_of(status.code());
+}
+
+}  // namespace nvmdb::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cli/arguments.h"
+
+namespace nvmdb::cli {
+
+/// Runs a command and returns the exit code; failures are told in one line on stderr.
+[[nodiscard]] int run_command(const Arguments& arguments);
+/// `serve`: until SIGTERM or SIGINT.
+[[nodiscard]] int run_serve(const Arguments& arguments);
+
+}  // namespace nvmdb::cli

@@ -1,0 +1,422 @@
+#include "cli/remote_client.h"
+
+#include <fcntl.h>
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "nvmdb/v1/admin.grpc.pb.h"
+#include "nvmdb/v1/catalog.grpc.pb.h"
+#include "nvmdb/v1/ingest.grpc.pb.h"
+#include "nvmdb/v1/query.grpc.pb.h"
+#include "server/grpc_status.h"
+#include "server/host_port.h"
+#include "server/listing.h"
+#include "server/path_gate.h"
+#include "server/wire.h"
+
+namespace nvmdb::cli {
+namespace {
+
+namespace wire = server::wire;
+
+Status file_error(const std::filesystem::path& file, int error) {
+  const std::string what = file.string() + ": " + std::generic_category().message(error);
+  if (error == ENOENT || error == ENOTDIR) return Status::not_found(what);
+  if (error == EACCES || error == EPERM) return Status::permission_denied(what);
+  return Status::io_error(what);
+}
+
+/// Answer to the next part of a question: what was answered before is asked of the very same fields.
+void pin(const query::Provenance& provenance, query::Selection& selection) {
+  selection.model = provenance.run.key.model;
+  selection.domain = provenance.run.key.domain;
+  selection.run = provenance.run.key.reference_time;
+  selection.version = provenance.run.key.version;
+  selection.member = provenance.member;
+  selection.level_type = provenance.level_type;
+  selection.level = provenance.level;
+  selection.level_bottom = provenance.bottom;
+}
+
+class RemoteClient final : public server::Client {
+ public:
+  RemoteClient(RemoteOptions options, const std::shared_ptr<grpc::Channel>& channel)
+      : options_(std::move(options)),
+        catalog_(v1::Catalog::NewStub(channel)),
+        query_(v1::Query::NewStub(channel)),
+        ingest_(v1::Ingest::NewStub(channel)),
+        admin_(v1::Admin::NewStub(channel)) {}
+
+  Result<std::vector<server::ModelRow>> models(const query::Selection& selection) override {
+    v1::ListModelsRequest request;
+    request.set_model(selection.model);
+    request.set_domain(selection.domain);
+    return list<server::ModelRow, v1::ListModelsResponse>(
+        selection, request,
+        [this](auto* context, const auto& asked, auto* answer) {
+          return catalog_->ListModels(context, asked, answer);
+        },
+        [](const v1::ListModelsResponse& response) -> const auto& { return response.models(); });
+  }
+  Result<std::vector<engine::Run>> runs(const query::Selection& selection) override {
+    v1::ListRunsRequest request;
+    wire::put(selection, *request.mutable_selection());
+    return list<engine::Run, v1::ListRunsResponse>(
+        selection, request,
+        [this](auto* context, const auto& asked, auto* answer) {
+          return catalog_->ListRuns(context, asked, answer);
+        },
+        [](const v1::ListRunsResponse& response) -> const auto& { return response.runs(); });
+  }
+  Result<std::vector<server::ParameterRow>> parameters(const query::Selection& selection) override {
+    v1::ListParametersRequest request;
+    wire::put(selection, *request.mutable_selection());
+    return list<server::ParameterRow, v1::ListParametersResponse>(
+        selection, request,
+        [this](auto* context, const auto& asked, auto* answer) {
+          return catalog_->ListParameters(context, asked, answer);
+        },
+        [](const v1::ListParametersResponse& response) -> const auto& { return response.parameters(); });
+  }
+  Result<std::vector<server::StepRow>> steps(const query::Selection& selection) override {
+    v1::ListStepsRequest request;
+    wire::put(selection, *request.mutable_selection());
+    return list<server::StepRow, v1::ListStepsResponse>(
+        selection, request,
+        [this](auto* context, const auto& asked, auto* answer) {
+          return catalog_->ListSteps(context, asked, answer);
+        },
+        [](const v1::ListStepsResponse& response) -> const auto& { return response.steps(); });
+  }
+
+  Result<std::vector<server::GridRow>> grids(const query::Selection& selection) override {
+    v1::GetGridRequest request;
+    wire::put(selection, *request.mutable_selection());
+    v1::GetGridResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(catalog_->GetGrid(&context, request, &response)));
+    std::vector<server::GridRow> rows;
+    for (const v1::Grid& grid : response.grids()) rows.push_back(wire::take(grid));
+    return rows;
+  }
+
+  Result<query::SeriesAnswer> series(const query::SeriesRequest& request) override {
+    // A unary answer is bounded: many points go in several questions, smaller ones when an answer would be
+    // too large.
+    query::SeriesAnswer whole;
+    query::SeriesRequest part = request;
+    std::size_t batch = 1024;
+    std::size_t at = 0;
+    while (at < request.points.size()) {
+      const std::size_t count = std::min(batch, request.points.size() - at);
+      const auto first = request.points.begin() + static_cast<std::ptrdiff_t>(at);
+      part.points.assign(first, first + static_cast<std::ptrdiff_t>(count));
+      auto answer = series_once(part);
+      if (!answer.is_ok() && answer.status().code() == Code::OutOfSpace && count > 1) {
+        batch = std::max<std::size_t>(1, count / 4);
+        continue;
+      }
+      if (!answer.is_ok()) return answer;
+      if (at == 0) {
+        whole = std::move(answer).value();
+        pin(whole.provenance, part.selection);
+      } else {
+        if (answer->steps != whole.steps) {
+          return Status::conflict("new steps came in while " + std::to_string(request.points.size()) +
+                                  " points were read; ask again, or name the steps");
+        }
+        whole.points.insert(whole.points.end(), answer->points.begin(), answer->points.end());
+        whole.values.insert(whole.values.end(), answer->values.begin(), answer->values.end());
+      }
+      at += count;
+    }
+    return whole;
+  }
+
+  Result<query::SlabAnswer> slab(const query::SlabRequest& request) override {
+    v1::SlabRequest asked;
+    wire::put(request, asked);
+    grpc::ClientContext context;
+    prepare(context);
+    const auto reader = query_->Slab(&context, asked);
+    v1::SlabResponse response;
+    query::SlabAnswer answer;
+    Status damage;
+    bool headed = false;
+    while (damage.is_ok() && reader->Read(&response)) {
+      if (response.has_header()) {
+        auto header = wire::take_header(response.header());
+        damage = header.status();
+        if (damage.is_ok()) answer = std::move(header).value();
+        headed = true;
+      } else {
+        damage = headed ? append(response.chunk(), answer)
+                        : Status::corruption("slab answer: a chunk before the header");
+      }
+    }
+    if (!damage.is_ok()) {
+      context.TryCancel();
+      static_cast<void>(reader->Finish());
+      return damage;
+    }
+    NVMDB_TRY(take(reader->Finish()));
+    const std::uint64_t count = answer.rows * answer.columns;
+    if (!headed || answer.values.size() != count ||
+        answer.latitudes.size() != (answer.rectilinear ? answer.rows : count) ||
+        answer.longitudes.size() != (answer.rectilinear ? answer.columns : count)) {
+      return Status::corruption("slab answer: incomplete: " + std::to_string(answer.values.size()) + " of " +
+                                std::to_string(count) + " values came");
+    }
+    return answer;
+  }
+
+  Result<ingest::IngestReport> ingest(
+      const std::filesystem::path& file, const ingest::IngestOptions& options,
+      const std::function<void(const ingest::IngestedStep&)>& on_step) override {
+    return options_.server_path ? ingest_path(file, options, on_step) : upload(file, options, on_step);
+  }
+
+  Result<engine::Run> drop(const query::Selection& selection) override {
+    v1::DropRunRequest request;
+    wire::put(selection, *request.mutable_selection());
+    v1::DropRunResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(admin_->DropRun(&context, request, &response)));
+    return wire::take(response.run());
+  }
+
+  Result<std::vector<server::InfoItem>> info() override {
+    v1::GetInfoResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(admin_->GetInfo(&context, v1::GetInfoRequest(), &response)));
+    std::vector<server::InfoItem> items;
+    for (const v1::InfoItem& item : response.items()) items.push_back(wire::take(item));
+    items.push_back({"server", "address", options_.address, ""});
+    return items;
+  }
+
+  Status watch(std::optional<std::uint64_t> after, bool follow,
+               const std::function<bool(const engine::Event&)>& visit) override {
+    // How far there is to go when nothing is followed: Watch itself never ends.
+    std::uint64_t last = 0;
+    if (!follow) {
+      NVMDB_ASSIGN(last, last_event());
+      if (!after || *after >= last) return Status::ok();
+    }
+    v1::WatchRequest request;
+    if (after) request.set_after_sequence(*after);
+    grpc::ClientContext context;
+    const auto reader = catalog_->Watch(&context, request);
+    v1::WatchResponse response;
+    while (reader->Read(&response)) {
+      for (const v1::Event& message : response.events()) {
+        const engine::Event event = wire::take(message);
+        if (visit(event) && (follow || event.sequence < last)) continue;
+        context.TryCancel();
+        static_cast<void>(reader->Finish());
+        return Status::ok();
+      }
+    }
+    return take(reader->Finish());
+  }
+
+  bool unreachable() const override { return unreachable_; }
+
+ private:
+  void prepare(grpc::ClientContext& context) const {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(options_.timeout_seconds));
+  }
+
+  Status take(const grpc::Status& status) {
+    const server::ReceivedStatus received = server::from_grpc(status);
+    unreachable_ = !received.own && status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (unreachable_) {
+      return Status::io_error("server " + options_.address +
+                              " cannot be reached; start it with `nvmdb serve`, or name it with --server");
+    }
+    if (!received.own && status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      return Status::deadline_exceeded("server " + options_.address + " gave no answer within " +
+                                       std::to_string(options_.timeout_seconds) +
+                                       " s; allow more with --timeout");
+    }
+    return received.status;
+  }
+
+  template <class Row, class Response, class Request, class Call, class Rows>
+  Result<std::vector<Row>> list(const query::Selection& selection, Request request, Call call, Rows rows_of) {
+    std::vector<Row> rows;
+    do {
+      Response response;
+      grpc::ClientContext context;
+      prepare(context);
+      request.set_page_size(10'000);
+      NVMDB_TRY(take(call(&context, request, &response)));
+      for (const auto& row : rows_of(response)) rows.push_back(wire::take(row));
+      request.set_page_token(response.next_page_token());
+    } while (!request.page_token().empty());
+    if (rows.empty()) return server::nothing_matches(selection);
+    return rows;
+  }
+
+  Result<query::SeriesAnswer> series_once(const query::SeriesRequest& request) {
+    v1::SeriesRequest asked;
+    wire::put(request, asked);
+    v1::SeriesResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(query_->Series(&context, asked, &response)));
+    if (response.series_size() != 1) return Status::corruption("series answer: expected one series");
+    return wire::take_series(response.series(0), request.points);
+  }
+
+  template <class Number>
+  static Status append_array(const v1::SlabChunk& chunk, std::uint64_t most, std::vector<Number>& array) {
+    const std::size_t count = chunk.data().size() / sizeof(Number);
+    if (chunk.offset() != array.size() || chunk.data().size() % sizeof(Number) != 0 ||
+        count > most - array.size()) {
+      return Status::corruption("slab answer: chunk at " + std::to_string(chunk.offset()) + ", expected at " +
+                                std::to_string(array.size()) + " of " + std::to_string(most));
+    }
+    const std::size_t at = array.size();
+    array.resize(at + count);
+    if (count != 0) std::memcpy(array.data() + at, chunk.data().data(), chunk.data().size());
+    return Status::ok();
+  }
+
+  static Status append(const v1::SlabChunk& chunk, query::SlabAnswer& answer) {
+    const std::uint64_t most = answer.rows * answer.columns;
+    switch (chunk.array()) {
+      case v1::SlabChunk::ARRAY_LATITUDES:
+        return append_array(chunk, answer.rectilinear ? answer.rows : most, answer.latitudes);
+      case v1::SlabChunk::ARRAY_LONGITUDES:
+        return append_array(chunk, answer.rectilinear ? answer.columns : most, answer.longitudes);
+      case v1::SlabChunk::ARRAY_VALUES:
+        return append_array(chunk, most, answer.values);
+      default:
+        return Status::corruption("slab answer: a chunk of an unknown array");
+    }
+  }
+
+  /// Passes acknowledgements on and keeps the report.
+  template <class Reader, class Response>
+  Result<ingest::IngestReport> take_report(Reader& stream, Response response,
+                                           const std::function<void(const ingest::IngestedStep&)>& on_step) {
+    std::optional<ingest::IngestReport> report;
+    std::vector<ingest::IngestedStep> steps;
+    while (stream.Read(&response)) {
+      if (response.has_report()) {
+        report = wire::take(response.report());
+      } else {
+        steps.push_back(wire::take(response.step()));
+        if (on_step) on_step(steps.back());
+      }
+    }
+    NVMDB_TRY(take(stream.Finish()));
+    if (!report) return Status::corruption("ingest answer: no report came");
+    report->steps = std::move(steps);
+    return *report;
+  }
+
+  Result<ingest::IngestReport> ingest_path(const std::filesystem::path& file,
+                                           const ingest::IngestOptions& options,
+                                           const std::function<void(const ingest::IngestedStep&)>& on_step) {
+    v1::IngestPathRequest request;
+    request.set_path(file.string());
+    request.mutable_options()->set_model(options.model);
+    request.mutable_options()->set_domain(options.domain);
+    grpc::ClientContext context;
+    const auto reader = ingest_->IngestPath(&context, request);
+    return take_report(*reader, v1::IngestPathResponse(), on_step);
+  }
+
+  Result<ingest::IngestReport> upload(const std::filesystem::path& file, const ingest::IngestOptions& options,
+                                      const std::function<void(const ingest::IngestedStep&)>& on_step) {
+    const server::OwnedFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat facts {};
+    if (!fd.valid() || ::fstat(fd.get(), &facts) != 0) return file_error(file, errno);
+    if (!S_ISREG(facts.st_mode)) {
+      return Status::invalid_argument(file.string() + ": is " +
+                                      (S_ISDIR(facts.st_mode) ? "a directory" : "not a regular file") +
+                                      "; give a NetCDF or GRIB file");
+    }
+    grpc::ClientContext context;
+    const auto stream = ingest_->IngestUpload(&context);
+    v1::IngestUploadRequest request;
+    v1::UploadHeader& header = *request.mutable_header();
+    header.set_name(file.string());
+    const auto file_bytes = static_cast<std::uint64_t>(facts.st_size);
+    header.set_file_bytes(file_bytes);
+    header.mutable_options()->set_model(options.model);
+    header.mutable_options()->set_domain(options.domain);
+    // A failed write means that the server has answered already: its answer says why.
+    bool going = stream->Write(request);
+    std::string& bytes = *request.mutable_data();
+    std::uint64_t left = file_bytes;
+    while (going && left > 0) {
+      bytes.resize(std::min<std::uint64_t>(left, wire::kChunkBytes));
+      const ssize_t count = ::read(fd.get(), bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        const Status failure = count < 0
+                                   ? file_error(file, errno)
+                                   : Status::io_error(file.string() + ": became shorter while it was read");
+        context.TryCancel();
+        static_cast<void>(stream->Finish());
+        return failure;
+      }
+      bytes.resize(static_cast<std::size_t>(count));
+      left -= static_cast<std::uint64_t>(count);
+      going = stream->Write(request);
+    }
+    if (going) static_cast<void>(stream->WritesDone());
+    return take_report(*stream, v1::IngestUploadResponse(), on_step);
+  }
+
+  Result<std::uint64_t> last_event() {
+    NVMDB_ASSIGN(const std::vector<server::InfoItem> items, info());
+    for (const server::InfoItem& item : items) {
+      const auto* number = std::get_if<std::uint64_t>(&item.value);
+      if (item.section == "content" && item.name == "last_event" && number != nullptr) return *number;
+    }
+    return Status::corruption("info answer: last_event is missing");
+  }
+
+  const RemoteOptions options_;
+  bool unreachable_ = false;
+  std::unique_ptr<v1::Catalog::Stub> catalog_;
+  std::unique_ptr<v1::Query::Stub> query_;
+  std::unique_ptr<v1::Ingest::Stub> ingest_;
+  std::unique_ptr<v1::Admin::Stub> admin_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<server::Client>> make_remote_client(const RemoteOptions& options) {
+  NVMDB_ASSIGN(const server::HostPort address, server::parse_host_port(options.address));
+  if (address.port == 0)
+    return Status::invalid_argument("\"" + options.address + "\": a server has no port 0");
+  // gRPC prints to stderr what is returned as a Status anyway; GRPC_VERBOSITY brings it back.
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(8 << 20);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  const auto channel =
+      grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments);
+  return std::unique_ptr<server::Client>(std::make_unique<RemoteClient>(options, channel));
+}
+
+}  // namespace nvmdb::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/client.h"
+#include "storage/base/result.h"
+
+namespace nvmdb::cli {
+
+struct RemoteOptions {
+  std::string address;            ///< HOST:PORT
+  unsigned timeout_seconds = 60;  ///< of each question; ingest and watching have none
+  bool server_path = false;       ///< ingest() names a file of the server instead of sending one
+};
+
+/// Asks a server over gRPC. Errors: InvalidArgument (malformed address). Nothing is sent yet.
+[[nodiscard]] Result<std::unique_ptr<server::Client>> make_remote_client(const RemoteOptions& options);
+
+}  // namespace nvmdb::cli

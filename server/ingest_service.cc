@@ -1,0 +1,219 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "nvmdb/v1/ingest.grpc.pb.h"
+#include "server/grpc_status.h"
+#include "server/services.h"
+#include "server/wire.h"
+
+namespace nvmdb::server {
+namespace {
+
+/// A reactor that sends messages in the order they are pushed, from any thread. After close() nothing may be
+/// pushed; the stream ends when all is sent. A client that went away ends it at once: pushes are then
+/// dropped.
+template <class Base, class Response>
+class QueuedWrites : public Base {
+ public:
+  void push(Response response) {
+    const MutexLock lock(mutex_);
+    if (broken_) return;
+    queue_.push_back(std::move(response));
+    if (queue_.size() == 1) this->StartWrite(&queue_.front());
+  }
+  void close(grpc::Status status) {
+    {
+      const MutexLock lock(mutex_);
+      closed_ = std::move(status);
+      if (!queue_.empty()) return;
+    }
+    // Without the lock: OnDone may delete this at once in another thread.
+    this->Finish(*closed_);
+  }
+  void OnWriteDone(bool ok) override {
+    {
+      const MutexLock lock(mutex_);
+      queue_.pop_front();
+      if (!ok) {
+        broken_ = true;
+        queue_.clear();
+      }
+      if (!queue_.empty()) {
+        this->StartWrite(&queue_.front());
+        return;
+      }
+      if (!closed_) return;
+    }
+    this->Finish(*closed_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::deque<Response> queue_ NVMDB_GUARDED_BY(mutex_);  ///< the first one is being written
+  std::optional<grpc::Status> closed_;
+  bool broken_ NVMDB_GUARDED_BY(mutex_) = false;
+};
+
+ingest::IngestOptions take_options(const v1::IngestOptions& from) {
+  return {from.model(), from.domain()};
+}
+
+/// Ingests an open file, pushes acknowledgements and the report, and closes the stream.
+template <class Response, class Reactor>
+void ingest_into(ServiceContext& context, int fd, const std::string& name,
+                 const ingest::IngestOptions& options, Reactor& reactor) {
+  const auto ingestor = context.instance.ingestor();
+  if (!ingestor.is_ok()) return reactor.close(to_grpc(ingestor.status()));
+  const auto report = (*ingestor)->ingest_fd(fd, name, options, [&reactor](const ingest::IngestedStep& step) {
+    Response response;
+    wire::put(step, *response.mutable_step());
+    reactor.push(std::move(response));
+  });
+  if (!report.is_ok()) return reactor.close(to_grpc(report.status()));
+  Response response;
+  wire::put(*report, *response.mutable_report());
+  reactor.push(std::move(response));
+  reactor.close(grpc::Status::OK);
+}
+
+Status too_busy() {
+  return Status::overloaded("too many files are being ingested; try again in a moment");
+}
+
+class PathReactor final
+    : public QueuedWrites<grpc::ServerWriteReactor<v1::IngestPathResponse>, v1::IngestPathResponse> {
+ public:
+  PathReactor(ServiceContext& context, v1::IngestPathRequest request)
+      : context_(context), request_(std::move(request)) {}
+  void start() {
+    if (!context_.ingests.submit([this] { run(); })) close(to_grpc(too_busy()));
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  void run() {
+    const auto file = context_.gate.open_file(request_.path());
+    if (!file.is_ok()) return close(to_grpc(file.status()));
+    ingest_into<v1::IngestPathResponse>(context_, file->get(), request_.path(),
+                                        take_options(request_.options()), *this);
+  }
+
+  ServiceContext& context_;
+  const v1::IngestPathRequest request_;
+};
+
+class UploadReactor final
+    : public QueuedWrites<grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>,
+                          v1::IngestUploadResponse> {
+ public:
+  explicit UploadReactor(ServiceContext& context) : context_(context) {}
+  void start() { StartRead(&request_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return end_of_upload();
+    const Status status =
+        request_.has_header() ? take_header(request_.header()) : take_bytes(request_.data());
+    if (!status.is_ok()) return close(to_grpc(status));
+    StartRead(&request_);
+  }
+  void OnCancel() override {}
+  void OnDone() override { delete this; }
+
+ private:
+  Status take_header(const v1::UploadHeader& header) {
+    if (file_.valid()) return Status::invalid_argument("upload: a second header");
+    if (header.file_bytes() > context_.upload_bytes_max) return too_large(header.file_bytes());
+    header_ = header;
+    // Unnamed: nobody else can open it, and it is gone when this process is.
+    const char* folder = std::getenv("TMPDIR");
+    file_ = OwnedFd(
+        ::open(folder != nullptr && *folder != '\0' ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (!file_.valid()) {
+      return Status::io_error("upload: no temporary file: " + std::generic_category().message(errno) +
+                              "; set TMPDIR for the server to a directory with room");
+    }
+    return Status::ok();
+  }
+
+  Status take_bytes(const std::string& bytes) {
+    if (!file_.valid()) return Status::invalid_argument("upload: bytes before the header");
+    if (bytes.size() > header_.file_bytes() - written_) {
+      return Status::invalid_argument("upload: more than the " + std::to_string(header_.file_bytes()) +
+                                      " bytes announced");
+    }
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+      const ssize_t count = ::write(file_.get(), bytes.data() + at, bytes.size() - at);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == ENOSPC)
+        return Status::out_of_space("upload: no room left for temporary files");
+      if (count <= 0) return Status::io_error("upload: " + std::generic_category().message(errno));
+      at += static_cast<std::size_t>(count);
+    }
+    written_ += bytes.size();
+    return Status::ok();
+  }
+
+  void end_of_upload() {
+    if (!file_.valid()) return close(to_grpc(Status::invalid_argument("upload: no header")));
+    if (written_ != header_.file_bytes()) {
+      return close(
+          to_grpc(Status::invalid_argument("upload: " + std::to_string(written_) + " bytes came, " +
+                                           std::to_string(header_.file_bytes()) + " were announced")));
+    }
+    if (!context_.ingests.submit([this] {
+          ingest_into<v1::IngestUploadResponse>(context_, file_.get(), header_.name(),
+                                                take_options(header_.options()), *this);
+        })) {
+      close(to_grpc(too_busy()));
+    }
+  }
+
+  Status too_large(std::uint64_t bytes) const {
+    return Status::invalid_argument("upload: " + std::to_string(bytes) +
+                                    " bytes; this server takes at most " +
+                                    std::to_string(context_.upload_bytes_max));
+  }
+
+  ServiceContext& context_;
+  v1::IngestUploadRequest request_;
+  v1::UploadHeader header_;
+  OwnedFd file_;
+  std::uint64_t written_ = 0;
+};
+
+class IngestService final : public v1::Ingest::CallbackService {
+ public:
+  explicit IngestService(ServiceContext& context) : context_(context) {}
+
+  grpc::ServerWriteReactor<v1::IngestPathResponse>* IngestPath(
+      grpc::CallbackServerContext*, const v1::IngestPathRequest* request) override {
+    auto* reactor = new PathReactor(context_, *request);
+    reactor->start();
+    return reactor;
+  }
+  grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>* IngestUpload(
+      grpc::CallbackServerContext*) override {
+    auto* reactor = new UploadReactor(context_);
+    reactor->start();
+    return reactor;
+  }
+
+ private:
+  ServiceContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_ingest_service(ServiceContext& context) {
+  return std::make_unique<IngestService>(context);
+}
+
+}  // namespace nvmdb::server

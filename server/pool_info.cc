@@ -1,0 +1,112 @@
+#include "server/pool_info.h"
+
+#include <array>
+#include <string>
+
+#include "server/version.h"
+
+namespace nvmdb::server {
+namespace {
+
+class InfoList {
+ public:
+  void section(std::string name) { section_ = std::move(name); }
+  void text(std::string name, std::string value) {
+    items_.push_back({section_, std::move(name), std::move(value), ""});
+  }
+  void number(std::string name, std::uint64_t value, std::string unit = "") {
+    items_.push_back({section_, std::move(name), value, std::move(unit)});
+  }
+  std::vector<InfoItem> take() { return std::move(items_); }
+
+ private:
+  std::string section_;
+  std::vector<InfoItem> items_;
+};
+
+void add_pool(Instance& instance, InfoList& list) {
+  const storage::Pool& pool = instance.pool();
+  list.section("pool");
+  list.text("version", kVersion);
+  list.text("directory", pool.directory().string());
+  list.text("uuid", format_uuid(pool.identity().uuid));
+  list.number("format_version", pool.identity().format_version);
+  const storage::DeviceProfile& device = pool.device();
+  list.section("device");
+  list.text("kind", device.kind);
+  list.text("durability", storage::durability_words(device.durability));
+  list.number("write_unit", device.write_unit_bytes, "bytes");
+  list.number("log_writers", device.best_log_writers);
+}
+
+void add_space(Instance& instance, const engine::DatabaseStatistics& statistics, InfoList& list) {
+  storage::PageAllocator& pages = instance.database().pages();
+  list.section("memory");
+  list.number("dram_used", statistics.dram_bytes, "bytes");
+  list.number("dram_max", statistics.dram_bytes_max, "bytes");
+  list.section("nvm");
+  list.number("total", pages.total_pages() * storage::kPageBytes, "bytes");
+  list.number("free", pages.free_pages() * storage::kPageBytes, "bytes");
+  list.number("fields", pages.pages_of(storage::PageKind::Field) * storage::kPageBytes, "bytes");
+  list.number("log", pages.pages_of(storage::PageKind::Log) * storage::kPageBytes, "bytes");
+  list.number("checkpoint", pages.pages_of(storage::PageKind::Checkpoint) * storage::kPageBytes, "bytes");
+  list.number("overflow", pages.pages_of(storage::PageKind::Overflow) * storage::kPageBytes, "bytes");
+}
+
+void add_log(Instance& instance, const engine::DatabaseStatistics& statistics, InfoList& list) {
+  list.section("log");
+  list.number("commits", statistics.commits);
+  list.number("aborts", statistics.aborts);
+  list.number("rows", statistics.rows);
+  list.number("used", statistics.log.log_bytes, "bytes");
+  list.number("max", statistics.log.log_bytes_max, "bytes");
+  list.number("written", statistics.log.media_bytes, "bytes");
+  list.number("fences", statistics.log.fences);
+  list.number("epochs_closed", statistics.log.epochs_closed);
+  const engine::RecoveryReport& recovery = instance.database().recovery();
+  list.section("recovery");
+  list.text("last_shutdown", instance.pool().created() ? "new pool"
+                             : recovery.clean_shutdown ? "clean"
+                                                       : "not clean");
+  list.number("records_applied", recovery.records_applied);
+  list.number("log_read", recovery.log_bytes, "bytes");
+  list.number("blocks_discarded", recovery.discarded_blocks);
+  list.number("duration", recovery.nanoseconds, "ns");
+}
+
+}  // namespace
+
+std::string format_uuid(const std::array<unsigned char, 16>& uuid) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] >> 4U];
+    text += kDigits[uuid[i] & 15U];
+  }
+  return text;
+}
+
+Result<std::vector<InfoItem>> pool_info(Instance& instance) {
+  InfoList list;
+  const engine::DatabaseStatistics statistics = instance.database().statistics();
+  add_pool(instance, list);
+  add_space(instance, statistics, list);
+  add_log(instance, statistics, list);
+  NVMDB_ASSIGN(const std::vector<engine::Run> runs, instance.catalogue().runs());
+  NVMDB_ASSIGN(const std::uint64_t last_event, instance.catalogue().last_event());
+  std::uint64_t fields = 0;
+  std::uint64_t bytes = 0;
+  for (const engine::Run& run : runs) {
+    fields += run.field_count;
+    bytes += run.field_bytes;
+  }
+  list.section("content");
+  list.number("runs", runs.size());
+  list.number("fields", fields);
+  list.number("field_bytes", bytes, "bytes");
+  list.number("last_event", last_event);
+  return list.take();
+}
+
+}  // namespace nvmdb::server

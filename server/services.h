@@ -1,0 +1,47 @@
+#pragma once
+
+#include <grpcpp/impl/service_type.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "server/instance.h"
+#include "server/local_client.h"
+#include "server/path_gate.h"
+#include "server/work_pool.h"
+
+namespace nvmdb::server {
+
+class WatchHub;
+
+/// What the services share. Outlives them.
+struct ServiceContext {
+  ServiceContext(Instance& opened, PathGate path_gate, WatchHub& watch_hub, WorkPool& query_pool,
+                 WorkPool& ingest_pool, std::uint64_t upload_max)
+      : instance(opened),
+        client(opened),
+        gate(std::move(path_gate)),
+        hub(watch_hub),
+        long_queries(query_pool),
+        ingests(ingest_pool),
+        upload_bytes_max(upload_max) {}
+
+  Instance& instance;
+  LocalClient client;
+  PathGate gate;
+  WatchHub& hub;
+  WorkPool& long_queries;
+  WorkPool& ingests;
+  std::uint64_t upload_bytes_max;
+  std::atomic<std::uint64_t> slab_bytes_held{0};  ///< relaxed: a budget, it orders nothing
+  std::uint64_t slab_bytes_max = 1ULL << 30U;
+};
+
+[[nodiscard]] std::unique_ptr<grpc::Service> make_catalog_service(ServiceContext& context);
+[[nodiscard]] std::unique_ptr<grpc::Service> make_query_service(ServiceContext& context);
+[[nodiscard]] std::unique_ptr<grpc::Service> make_ingest_service(ServiceContext& context);
+[[nodiscard]] std::unique_ptr<grpc::Service> make_admin_service(ServiceContext& context);
+
+}  // namespace nvmdb::server

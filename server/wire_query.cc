@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "server/wire.h"
+
+namespace nvmdb::server::wire {
+namespace {
+
+constexpr int kSelectionsMax = 64;
+constexpr std::size_t kNameBytesMax = 256;
+
+v1::Interpolation put_interpolation(query::Interpolation from) {
+  return from == query::Interpolation::Bilinear ? v1::INTERPOLATION_BILINEAR : v1::INTERPOLATION_NEAREST;
+}
+
+Status check_name(const std::string& text, const char* field) {
+  if (text.size() <= kNameBytesMax) return Status::ok();
+  return Status::invalid_argument(std::string("selection.") + field + " has " + std::to_string(text.size()) +
+                                  " bytes; at most " + std::to_string(kNameBytesMax) + " are allowed");
+}
+
+Status check_finite(double value, const char* field) {
+  if (std::isfinite(value)) return Status::ok();
+  return Status::invalid_argument(std::string(field) + " is not a finite number");
+}
+
+void put_provenance(const query::Provenance& from, v1::Provenance& to) {
+  put(from.run, *to.mutable_run());
+  to.set_member(from.member);
+  put(from.parameter, *to.mutable_parameter());
+  to.mutable_level()->set_type(from.level_type);
+  to.mutable_level()->set_value(from.level);
+  to.mutable_level()->set_bottom(from.bottom);
+  to.set_units(from.units);
+  to.set_grid_summary(from.grid_summary);
+  to.set_interpolation(put_interpolation(from.interpolation));
+}
+
+query::Provenance take_provenance(const v1::Provenance& from) {
+  query::Provenance to;
+  to.run = take(from.run());
+  to.member = from.member();
+  to.parameter = take(from.parameter());
+  to.level_type = from.level().type();
+  to.level = from.level().value();
+  to.bottom = from.level().bottom();
+  to.units = from.units();
+  to.grid_summary = from.grid_summary();
+  to.interpolation = from.interpolation() == v1::INTERPOLATION_BILINEAR ? query::Interpolation::Bilinear
+                                                                        : query::Interpolation::Nearest;
+  return to;
+}
+
+void put_steps(const std::vector<met::Step>& steps, v1::Series& to) {
+  const bool instants = std::ranges::all_of(
+      steps, [](const met::Step& step) { return step == met::Step::instant(step.end_seconds); });
+  to.mutable_step_end_seconds()->Reserve(static_cast<int>(steps.size()));
+  for (const met::Step& step : steps) to.add_step_end_seconds(step.end_seconds);
+  if (instants) return;
+  for (const met::Step& step : steps) {
+    v1::Step wire_step;
+    put(step, wire_step);
+    to.add_step_start_seconds(step.start_seconds);
+    to.add_step_processes(wire_step.process());
+  }
+}
+
+Result<std::vector<met::Step>> take_steps(const v1::Series& from) {
+  std::vector<met::Step> steps;
+  const int count = from.step_end_seconds_size();
+  const bool instants = from.step_start_seconds_size() == 0;
+  if (!instants && (from.step_start_seconds_size() != count || from.step_processes_size() != count)) {
+    return Status::corruption("series answer: step columns have different lengths");
+  }
+  steps.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    if (instants) {
+      steps.push_back(met::Step::instant(from.step_end_seconds(i)));
+      continue;
+    }
+    v1::Step wire_step;
+    wire_step.mutable_start()->set_seconds(from.step_start_seconds(i));
+    wire_step.mutable_end()->set_seconds(from.step_end_seconds(i));
+    wire_step.set_process(from.step_processes(i));
+    steps.push_back(take(wire_step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+void put(const query::Selection& from, v1::Selection& to) {
+  to.set_model(from.model);
+  to.set_domain(from.domain);
+  if (from.run) to.mutable_reference_time()->set_seconds(*from.run);
+  to.set_version(from.version);
+  if (from.member) to.set_member(*from.member);
+  to.set_parameter(from.parameter);
+  to.set_level_type(from.level_type);
+  if (from.level) to.set_level(*from.level);
+  if (from.level_bottom) to.set_level_bottom(*from.level_bottom);
+  if (from.step) {
+    v1::StepSelector& step = *to.mutable_step();
+    step.set_all(from.step->all);
+    step.set_interval(from.step->interval);
+    step.mutable_start()->set_seconds(from.step->start_seconds);
+    step.mutable_end()->set_seconds(from.step->end_seconds);
+  }
+  if (from.valid_time) to.mutable_valid_time()->set_seconds(*from.valid_time);
+}
+
+Result<query::Selection> take_selection(const v1::Selection& from) {
+  NVMDB_TRY(check_name(from.model(), "model"));
+  NVMDB_TRY(check_name(from.domain(), "domain"));
+  NVMDB_TRY(check_name(from.version(), "version"));
+  NVMDB_TRY(check_name(from.parameter(), "parameter"));
+  NVMDB_TRY(check_name(from.level_type(), "level_type"));
+  NVMDB_TRY(check_finite(from.level(), "selection.level"));
+  NVMDB_TRY(check_finite(from.level_bottom(), "selection.level_bottom"));
+  query::Selection to;
+  to.model = from.model();
+  to.domain = from.domain();
+  if (from.has_reference_time()) to.run = from.reference_time().seconds();
+  to.version = from.version();
+  if (from.has_member()) to.member = from.member();
+  to.parameter = from.parameter();
+  to.level_type = from.level_type();
+  if (from.has_level()) to.level = from.level();
+  if (from.has_level_bottom()) to.level_bottom = from.level_bottom();
+  if (from.has_step()) {
+    const v1::StepSelector& step = from.step();
+    to.step = met::StepSelector{step.all(), step.interval(), step.start().seconds(), step.end().seconds()};
+  }
+  if (from.has_valid_time()) to.valid_time = from.valid_time().seconds();
+  return to;
+}
+
+void put(const query::SeriesRequest& from, v1::SeriesRequest& to) {
+  put(from.selection, *to.add_selections());
+  for (const query::Point& point : from.points) {
+    to.add_latitudes(point.latitude);
+    to.add_longitudes(point.longitude);
+  }
+  to.set_interpolation(put_interpolation(from.interpolation));
+  to.set_units(from.units);
+}
+
+Result<std::vector<query::SeriesRequest>> take_series_requests(const v1::SeriesRequest& from) {
+  if (from.selections_size() < 1 || from.selections_size() > kSelectionsMax) {
+    return Status::invalid_argument("selections has " + std::to_string(from.selections_size()) +
+                                    " entries; expected 1 to " + std::to_string(kSelectionsMax));
+  }
+  if (from.latitudes_size() < 1 || from.latitudes_size() != from.longitudes_size()) {
+    return Status::invalid_argument("latitudes has " + std::to_string(from.latitudes_size()) +
+                                    " entries and longitudes " + std::to_string(from.longitudes_size()) +
+                                    "; expected as many, at least 1");
+  }
+  NVMDB_TRY(check_name(from.units(), "units"));
+  query::SeriesRequest first;
+  first.points.reserve(static_cast<std::size_t>(from.latitudes_size()));
+  for (int i = 0; i < from.latitudes_size(); ++i) {
+    NVMDB_TRY(check_finite(from.latitudes(i), "latitudes"));
+    NVMDB_TRY(check_finite(from.longitudes(i), "longitudes"));
+    first.points.push_back({from.latitudes(i), from.longitudes(i)});
+  }
+  if (from.interpolation() == v1::INTERPOLATION_BILINEAR) {
+    first.interpolation = query::Interpolation::Bilinear;
+  } else if (!v1::Interpolation_IsValid(from.interpolation())) {
+    return Status::invalid_argument("interpolation " + std::to_string(from.interpolation()) +
+                                    " is not known");
+  }
+  first.units = from.units();
+  std::vector<query::SeriesRequest> requests(static_cast<std::size_t>(from.selections_size()), first);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    NVMDB_ASSIGN(requests[i].selection, take_selection(from.selections(static_cast<int>(i))));
+  }
+  return requests;
+}
+
+void put(const query::SeriesAnswer& from, v1::Series& to) {
+  put_provenance(from.provenance, *to.mutable_provenance());
+  put_steps(from.steps, to);
+  v1::SeriesPoints& points = *to.mutable_points();
+  for (const query::LocatedPoint& point : from.points) {
+    points.add_grid_latitudes(point.grid.latitude);
+    points.add_grid_longitudes(point.grid.longitude);
+    points.add_grid_indices(point.index);
+    points.add_distances_m(point.distance_m);
+  }
+  to.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
+  to.set_values(from.values.data(), from.values.size() * sizeof(float));
+}
+
+Result<query::SeriesAnswer> take_series(const v1::Series& from, const std::vector<query::Point>& asked) {
+  query::SeriesAnswer to;
+  to.provenance = take_provenance(from.provenance());
+  NVMDB_ASSIGN(to.steps, take_steps(from));
+  const v1::SeriesPoints& points = from.points();
+  const auto count = static_cast<int>(asked.size());
+  if (points.grid_latitudes_size() != count || points.grid_longitudes_size() != count ||
+      points.grid_indices_size() != count || points.distances_m_size() != count) {
+    return Status::corruption("series answer: point columns do not have the " + std::to_string(count) +
+                              " points asked");
+  }
+  for (int i = 0; i < count; ++i) {
+    to.points.push_back({asked[static_cast<std::size_t>(i)],
+                         {points.grid_latitudes(i), points.grid_longitudes(i)},
+                         points.grid_indices(i),
+                         points.distances_m(i)});
+  }
+  const std::size_t values = to.points.size() * to.steps.size();
+  if (from.encoding() != v1::VALUE_ENCODING_FLOAT32_LE || from.values().size() != values * sizeof(float)) {
+    return Status::corruption("series answer: " + std::to_string(from.values().size()) +
+                              " value bytes, expected " + std::to_string(values * sizeof(float)) +
+                              " of FLOAT32_LE");
+  }
+  to.values.resize(values);
+  if (values != 0) std::memcpy(to.values.data(), from.values().data(), from.values().size());
+  return to;
+}
+
+void put(const query::SlabRequest& from, v1::SlabRequest& to) {
+  put(from.selection, *to.mutable_selection());
+  if (from.box) {
+    to.mutable_box()->set_west(from.box->west);
+    to.mutable_box()->set_south(from.box->south);
+    to.mutable_box()->set_east(from.box->east);
+    to.mutable_box()->set_north(from.box->north);
+  }
+  to.set_clip(from.clip);
+  to.set_units(from.units);
+}
+
+Result<query::SlabRequest> take_slab_request(const v1::SlabRequest& from) {
+  query::SlabRequest to;
+  NVMDB_ASSIGN(to.selection, take_selection(from.selection()));
+  NVMDB_TRY(check_name(from.units(), "units"));
+  if (from.has_box()) {
+    const v1::Box& box = from.box();
+    for (const double edge : {box.west(), box.south(), box.east(), box.north()})
+      NVMDB_TRY(check_finite(edge, "box"));
+    to.box = query::Box{box.west(), box.south(), box.east(), box.north()};
+  }
+  to.clip = from.clip();
+  to.units = from.units();
+  return to;
+}
+
+void put_header(const query::SlabAnswer& from, v1::SlabHeader& to) {
+  put_provenance(from.provenance, *to.mutable_provenance());
+  put(from.step, *to.mutable_step());
+  to.mutable_valid_time()->set_seconds(from.provenance.run.key.reference_time + from.step.end_seconds);
+  to.set_rows(from.rows);
+  to.set_columns(from.columns);
+  to.set_rectilinear(from.rectilinear);
+  to.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
+}
+
+Result<query::SlabAnswer> take_header(const v1::SlabHeader& from) {
+  constexpr std::uint64_t kPointsMax = 1ULL << 32U;
+  if (from.encoding() != v1::VALUE_ENCODING_FLOAT32_LE) {
+    return Status::corruption("slab answer: value encoding " + std::to_string(from.encoding()) +
+                              " is not known");
+  }
+  if (from.rows() > kPointsMax || from.columns() > kPointsMax ||
+      (from.rows() != 0 && from.columns() > kPointsMax / from.rows())) {
+    return Status::corruption("slab answer: impossible size " + std::to_string(from.rows()) + " x " +
+                              std::to_string(from.columns()));
+  }
+  query::SlabAnswer to;
+  to.provenance = take_provenance(from.provenance());
+  to.step = take(from.step());
+  to.rows = from.rows();
+  to.columns = from.columns();
+  to.rectilinear = from.rectilinear();
+  return to;
+}
+
+}  // namespace nvmdb::server::wire

@@ -1,0 +1,272 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+
+#include "tests/e2e/server/processes.h"
+
+namespace nvmdb::e2e {
+namespace {
+
+const std::string kWaves = "Madagascar.wave.7days.grb";
+const std::string kWrf = "wrf_tip_d1.nc";
+
+std::vector<std::string> split(const std::string& line, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : line) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+class CliEndToEnd : public testing::Test {
+ protected:
+  void SetUp() override {
+    data_ = shared_data();
+    if (data_.empty()) GTEST_SKIP() << "the folder of real files is absent (NVMDB_SHARED_DATA)";
+    pool_ = folder_.path() / "pool";
+  }
+
+  std::string given(const std::string& file) const { return (data_ / "given" / file).string(); }
+  nlohmann::json expected(const std::string& file) const {
+    return nlohmann::json::parse(std::ifstream(data_ / "expected" / (file + ".json")));
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path data_;
+  std::filesystem::path pool_;
+};
+
+/// The values of a series CSV by asked point and step.
+std::map<std::tuple<double, double, std::int64_t>, std::string> by_point(const std::string& csv) {
+  std::map<std::tuple<double, double, std::int64_t>, std::string> values;
+  std::istringstream lines(csv);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line,
+            "model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_time,value,"
+            "units");
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> parts = split(line, ',');
+    EXPECT_EQ(parts.size(), 14U) << line;
+    if (parts.size() == 14)
+      values[{std::stod(parts[6]), std::stod(parts[7]), std::stoll(parts[10])}] = parts[12];
+  }
+  return values;
+}
+
+float float_of(const std::string& text) {
+  float value = std::nanf("");
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+TEST_F(CliEndToEnd, SeriesHaveTheValuesOfEcCodes) {
+  ServerProcess server(pool_);
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  const Finished ingest = run_nvmdb({"ingest", "--server", server.address(), given(kWaves)});
+  ASSERT_EQ(ingest.exit_code, 0) << ingest.err;
+  const nlohmann::json messages = expected(kWaves)["messages"];
+  std::map<std::pair<double, double>, bool> points;
+  for (const auto& message : messages) {
+    if (message["shortName"] != "swh") continue;
+    for (const auto& sample : message["samples"]) points[{sample["lat"], sample["lon"]}] = true;
+  }
+  std::vector<std::string> words = {"series", "--server", server.address(), "--param", "swh"};
+  for (const auto& [point, used] : points) {
+    std::ostringstream at;
+    at << point.first << "," << point.second;
+    words.insert(words.end(), {"--at", at.str()});
+  }
+  const Finished series = run_nvmdb(words);
+  ASSERT_EQ(series.exit_code, 0) << series.err;
+  const auto values = by_point(series.out);
+  int compared = 0;
+  for (const auto& message : messages) {
+    if (message["shortName"] != "swh") continue;
+    for (const auto& sample : message["samples"]) {
+      const auto found =
+          values.find({sample["lat"], sample["lon"], message["endStep"].get<std::int64_t>() * 3600});
+      ASSERT_NE(found, values.end());
+      if (sample["value"].is_null()) {
+        EXPECT_EQ(found->second, "");
+      } else {
+        // The reference prints ten digits; a float has nine.
+        EXPECT_FLOAT_EQ(float_of(found->second), sample["value"].get<float>());
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100);
+}
+
+TEST_F(CliEndToEnd, AnswersAreTheSameFromServerAndPool) {
+  const std::vector<std::vector<std::string>> questions = {
+      {"series", "--param", "swh", "--at", "-33,35", "--at", "-8.4,23.1"},
+      {"series", "--param", "swh", "--at", "-33.2,35.1", "--interp", "bilinear", "--format", "json"},
+      {"series", "--param", "T2", "--at", "26.3,56.8", "--units", "degC"},
+      {"slab", "--param", "T2", "--step", "all", "--bbox", "60,20,70,30"},
+      {"slab", "--param", "T2", "--bbox", "60,20,70,30", "--clip", "--format", "json"},
+      {"slab", "--param", "swh", "--step", "24h", "--bbox", "30,-20,50,0"},
+      {"slab", "--param", "swh", "--step", "24h", "--format", "netcdf"},
+      {"models"},
+      {"runs", "--format", "json"},
+      {"params"},
+      {"steps", "--param", "swh"},
+      {"grid"},
+      {"events", "--after", "0"},
+      {"series", "--param", "nothing", "--at", "0,0"},
+      {"series", "--param", "swh", "--at", "80,0"},
+      {"runs", "--model", "nothing"},
+  };
+  std::vector<Finished> answers;
+  {
+    ServerProcess server(pool_);
+    ASSERT_FALSE(server.address().empty()) << server.output();
+    const Finished ingest = run_nvmdb({"ingest", "--server", server.address(), given(kWaves), given(kWrf)});
+    ASSERT_EQ(ingest.exit_code, 0) << ingest.err;
+    for (const auto& question : questions)
+      answers.push_back(run_nvmdb(with(question, {"--server", server.address()})));
+    EXPECT_EQ(server.stop(), 0);
+  }
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const Finished embedded = run_nvmdb(with(questions[i], {"--pool", pool_.string()}));
+    const std::string what = questions[i][0] + " " + std::to_string(i);
+    EXPECT_EQ(embedded.exit_code, answers[i].exit_code) << what << ": " << embedded.err << answers[i].err;
+    EXPECT_EQ(embedded.out, answers[i].out) << what;
+    EXPECT_EQ(embedded.err, answers[i].err) << what;
+  }
+  EXPECT_EQ(answers[0].exit_code, 0);
+  EXPECT_EQ(answers[3].exit_code, 0) << answers[3].err;
+  EXPECT_EQ(answers[5].exit_code, 0) << answers[5].err;
+  EXPECT_EQ(answers[13].exit_code, 7) << answers[13].err;
+  EXPECT_EQ(answers[14].exit_code, 6) << answers[14].err;
+  EXPECT_EQ(answers[15].exit_code, 7) << answers[15].err;
+}
+
+TEST_F(CliEndToEnd, SlabsHaveTheValuesOfTheFile) {
+  const Finished ingest = run_nvmdb({"ingest", "--pool", pool_.string(), given(kWrf)});
+  ASSERT_EQ(ingest.exit_code, 0) << ingest.err;
+  const nlohmann::json samples = expected(kWrf)["vars"]["T2"]["samples"];
+  const Finished slab = run_nvmdb({"slab", "--pool", pool_.string(), "--param", "T2"});
+  ASSERT_EQ(slab.exit_code, 0) << slab.err;
+  std::vector<std::string> rows;
+  std::istringstream lines(slab.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#") || line.starts_with("lat")) continue;
+    rows.push_back(line);
+  }
+  ASSERT_EQ(rows.size(), 200U * 200U);
+  int compared = 0;
+  for (const auto& sample : samples) {
+    if (sample["index"][0] != 0) continue;
+    const auto parts =
+        split(rows[sample["index"][1].get<std::size_t>() * 200 + sample["index"][2].get<std::size_t>()], ',');
+    EXPECT_FLOAT_EQ(float_of(parts[0]), sample["lat"].get<float>());
+    EXPECT_FLOAT_EQ(float_of(parts[1]), sample["lon"].get<float>());
+    EXPECT_FLOAT_EQ(float_of(parts[2]), sample["value"].get<float>());
+    ++compared;
+  }
+  EXPECT_EQ(compared, 2);
+}
+
+TEST_F(CliEndToEnd, KeepsWhatWasAcknowledgedWhenItIsKilled) {
+  std::string before;
+  {
+    ServerProcess server(pool_);
+    ASSERT_FALSE(server.address().empty()) << server.output();
+    ASSERT_EQ(run_nvmdb({"ingest", "--server", server.address(), given(kWaves)}).exit_code, 0);
+    before = run_nvmdb({"series", "--server", server.address(), "--param", "swh", "--at", "-33,35"}).out;
+    server.kill();
+  }
+  EXPECT_FALSE(before.empty());
+  ServerProcess server(pool_);
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  EXPECT_EQ(run_nvmdb({"series", "--server", server.address(), "--param", "swh", "--at", "-33,35"}).out,
+            before);
+  const Finished again = run_nvmdb({"ingest", "--server", server.address(), given(kWaves)});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find(" 0 fields stored"), std::string::npos) << again.out;
+}
+
+TEST_F(CliEndToEnd, DropsARun) {
+  ASSERT_EQ(run_nvmdb({"ingest", "--pool", pool_.string(), "--model", "waves", given(kWaves)}).exit_code, 0);
+  EXPECT_EQ(run_nvmdb({"drop", "--pool", pool_.string(), "waves/x/2016-03-01T06Z"}).exit_code, 7);
+  const Finished drop = run_nvmdb({"drop", "--pool", pool_.string(), "--model", "waves", "2016-03-01T06Z"});
+  EXPECT_EQ(drop.exit_code, 0) << drop.err;
+  EXPECT_EQ(run_nvmdb({"models", "--pool", pool_.string()}).exit_code, 7);
+}
+
+TEST_F(CliEndToEnd, TellsBadFilesInOneLine) {
+  ServerProcess server(pool_);
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  const std::filesystem::path empty = folder_.path() / "empty.nc";
+  std::ofstream(empty).flush();
+  const std::filesystem::path text = folder_.path() / "text.nc";
+  std::ofstream(text) << "this is not a weather file\n";
+  const std::map<std::string, int> cases = {{empty.string(), 6},
+                                            {text.string(), 6},
+                                            {folder_.path().string(), 6},
+                                            {(folder_.path() / "no").string(), 1}};
+  for (const auto& [file, code] : cases) {
+    const Finished refused = run_nvmdb({"ingest", "--server", server.address(), file});
+    EXPECT_EQ(refused.exit_code, code) << file << ": " << refused.err;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_NE(refused.err.find(file), std::string::npos) << refused.err;
+  }
+  EXPECT_EQ(run_nvmdb({"info", "--server", server.address()}).exit_code, 0);
+}
+
+TEST(CliExitCodes, TellWhyACommandFailed) {
+  const TemporaryFolder folder;
+  const std::string pool = (folder.path() / "pool").string();
+  EXPECT_EQ(run_nvmdb({"--version"}).exit_code, 0);
+  EXPECT_EQ(run_nvmdb({"--help"}).exit_code, 0);
+  EXPECT_EQ(run_nvmdb({}).exit_code, 2);
+  EXPECT_EQ(run_nvmdb({"series", "--param", "t", "--at", "100,0"}).exit_code, 2);
+  const Finished unreachable = run_nvmdb({"models", "--server", "127.0.0.1:1"});
+  EXPECT_EQ(unreachable.exit_code, 5);
+  EXPECT_EQ(std::count(unreachable.err.begin(), unreachable.err.end(), '\n'), 1) << unreachable.err;
+  EXPECT_EQ(run_nvmdb({"models", "--server", "nonsense"}).exit_code, 6);
+  const Finished no_pool = run_nvmdb({"models", "--pool", pool});
+  EXPECT_EQ(no_pool.exit_code, 7) << no_pool.err;
+  EXPECT_FALSE(std::filesystem::exists(pool));
+  EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--no-create"}).exit_code, 1);
+  EXPECT_EQ(run_nvmdb({"serve"}).exit_code, 2);
+  EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--nvm", "64MiB", "--listen", "0.0.0.0:0"}).exit_code, 6);
+  EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--archive", "/x"}).exit_code, 2);
+}
+
+TEST(Serve, RefusesASecondOwnerAndATakenPort) {
+  const TemporaryFolder folder;
+  ServerProcess server(folder.path() / "pool");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  const Finished second =
+      run_nvmdb({"serve", "--pool", (folder.path() / "pool").string(), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_NE(second.err.find(std::to_string(server.pid())), std::string::npos) << second.err;
+  const Finished taken = run_nvmdb({"serve", "--pool", (folder.path() / "other").string(), "--nvm", "64MiB",
+                                    "--listen", server.address()});
+  EXPECT_EQ(taken.exit_code, 1);
+  EXPECT_NE(taken.err.find("in use"), std::string::npos) << taken.err;
+  EXPECT_EQ(run_nvmdb({"info", "--server", server.address()}).exit_code, 0);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+}  // namespace
+}  // namespace nvmdb::e2e
