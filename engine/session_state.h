@@ -64,7 +64,7 @@ struct Transaction::State {
   [[nodiscard]] Status note_insertion(const index::Insertion& insertion);
   [[nodiscard]] Result<ByteSpan> read_record(const RecordHead& head);
   [[nodiscard]] Status observe(const RecordHead& head, bool& absent);
-  /// The head of the key, made absent when there is none.
+  /// The head of the key, made absent (and read as absent) when there is none.
   [[nodiscard]] Status obtain_head(Table& table, const index::Key& key, RecordHead*& head, bool& created);
   [[nodiscard]] Status add_write(Table& table, const index::Key& key, RecordHead* head, bool created, LogAction action,
                                  ByteSpan row);

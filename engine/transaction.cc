@@ -88,6 +88,9 @@ Status Transaction::State::obtain_head(Table& table, const index::Key& key, Reco
   }
   head = std::exchange(session.spare_head, nullptr);
   created = true;
+  // A miss of this key that was read before is protected by the leaf; note_insertion() takes the leaf on to the version
+  // that has the key. From here on the record stands for the miss: another transaction may commit into it first.
+  reads.push_back({head, {wal::Tid::kAbsentBit}});
   if (Status status = note_insertion(insertion); !status.is_ok()) {
     session.queue_unlink(&table, head, key);
     return status;
@@ -171,7 +174,6 @@ Status Transaction::insert(TableId table_id, const index::Key& key, ByteSpan row
   bool absent = true;
   if (!created) NVMDB_TRY(state.observe(*head, absent));
   if (!absent) return Status::conflict("exists");
-  if (created) state.reads.push_back({head, {wal::Tid::kAbsentBit}});
   return state.add_write(*table, key, head, created, LogAction::Put, row);
 }
 

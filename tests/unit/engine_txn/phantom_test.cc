@@ -82,6 +82,28 @@ TEST_F(Phantom, OwnInsertionsIntoAScannedRangeDoNotAbort) {
   EXPECT_TRUE(t.commit().is_ok());
 }
 
+/// Who missed a key and then puts it makes the record that stands for the miss from then on. Another who commits into
+/// that record first must be seen, or its write is lost.
+TEST_F(Phantom, AMissIsStillProtectedAfterOnesOwnPut) {
+  for (const bool by_scan : {false, true}) {
+    const std::uint64_t key = by_scan ? 165 : 155;
+    Session s1 = session();
+    Session s2 = session();
+    Transaction t1 = s1.begin();
+    if (by_scan) {
+      EXPECT_TRUE(range(t1, key, key).has_value());
+    } else {
+      EXPECT_EQ(get(t1, key), std::nullopt);
+    }
+    ASSERT_TRUE(put(t1, key, 1).is_ok());
+    Transaction t2 = s2.begin();
+    EXPECT_EQ(get(t2, key), std::nullopt);
+    ASSERT_TRUE(put(t2, key, 2).is_ok());
+    ASSERT_TRUE(t2.commit().is_ok());
+    EXPECT_EQ(t1.commit().status().code(), Code::Conflict) << "the write of t2 is lost";
+  }
+}
+
 TEST_F(Phantom, AScanThatStopsEarlyIsProtectedOnlyUpToThere) {
   const auto first_three = [](Transaction& t) {
     int seen = 0;
