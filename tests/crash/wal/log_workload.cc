@@ -11,6 +11,7 @@
 
 #include "storage/base/random.h"
 #include "storage/nvm/root_words.h"
+#include "tests/support/observed_media.h"
 
 namespace nvmdb::wal {
 
@@ -60,57 +61,6 @@ void Actors::run(std::size_t index, const std::function<void()>& task) {
 }
 
 namespace {
-
-/// Passes everything on to the recorded media; before each fence, somebody looks at the log.
-class ObservedMedia final : public storage::PoolMedia {
- public:
-  ObservedMedia(test::RecordedMedia& media, std::function<void()> look)
-      : media_(media), look_(std::move(look)), root_(*this, media.root_words()) {
-    for (std::uint32_t i = 0; i < media.region_count(); ++i) {
-      regions_.push_back(std::make_unique<ObservedDoor>(*this, media.region(i)));
-    }
-  }
-  [[nodiscard]] const storage::PoolIdentity& identity() const override { return media_.identity(); }
-  [[nodiscard]] const storage::DeviceProfile& device() const override { return media_.device(); }
-  [[nodiscard]] storage::Door& root_words() override { return root_; }
-  [[nodiscard]] std::uint32_t region_count() const override { return media_.region_count(); }
-  [[nodiscard]] storage::Door& region(std::uint32_t index) override { return *regions_[index]; }
-
- private:
-  class ObservedDoor final : public storage::Door {
-   public:
-    ObservedDoor(ObservedMedia& media, Door& door) : media_(media), door_(door) {
-      data_ = door.data();
-      size_ = door.size();
-    }
-    void store8(std::uint64_t offset, std::uint64_t value, Site site) override {
-      door_.store8(offset, value, site);
-    }
-    void copy(std::uint64_t offset, ByteSpan source, Site site) override { door_.copy(offset, source, site); }
-    void copy_nontemporal(std::uint64_t offset, ByteSpan source, Site site) override {
-      door_.copy_nontemporal(offset, source, site);
-    }
-    void fill(std::uint64_t offset, std::uint64_t bytes, std::byte value, Site site) override {
-      door_.fill(offset, bytes, value, site);
-    }
-    void flush(std::uint64_t offset, std::uint64_t bytes, Site site) override {
-      door_.flush(offset, bytes, site);
-    }
-    [[nodiscard]] Status fence(Site site) override {
-      media_.look_();
-      return door_.fence(site);
-    }
-
-   private:
-    ObservedMedia& media_;
-    Door& door_;
-  };
-
-  test::RecordedMedia& media_;
-  std::function<void()> look_;
-  ObservedDoor root_;
-  std::vector<std::unique_ptr<ObservedDoor>> regions_;
-};
 
 /// One session of the workload.
 class Session {
@@ -235,7 +185,7 @@ class Session {
   const WorkloadOptions& options_;
   SeededRandom& random_;
   History& history_;
-  ObservedMedia media_;
+  test::ObservedMedia media_;
   Actors actors_;
   std::unique_ptr<storage::PageAllocator> pages_;
   std::unique_ptr<EpochClock> clock_;

@@ -75,18 +75,25 @@ TEST(EpochClock, HasNoCommitInAClosedEpoch) {
   std::atomic<std::uint64_t> closed{0};
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> late{0};
+  std::atomic<std::uint64_t> rounds{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       EpochClock::Slot& slot = *clock.acquire_slot();
+      std::uint64_t commits = 0;
       while (!stop.load()) {
         const Epoch epoch = clock.enter_commit(slot);
-        if (closed.load() >= epoch.value) late.fetch_add(1);
+        for (int i = 0; i < 30; ++i) {
+          if (closed.load() >= epoch.value) late.fetch_add(1);
+          __builtin_ia32_pause();
+        }
         clock.leave_commit(slot);
+        rounds.fetch_add(1);
+        if (++commits % 16 == 0) std::this_thread::yield();  // else it is put off inside the section, always
       }
     });
   }
-  for (int i = 0; i < 2000; ++i) closed.store(clock.close_current().value);
+  while (rounds.load() < 20'000) closed.store(clock.close_current().value);
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(late.load(), 0U);
@@ -98,36 +105,44 @@ TEST(EpochClock, NeverFreesUnderAPin) {
   struct Thing {
     std::atomic<bool> freed{false};
   };
-  constexpr int kThings = 3000;
+  constexpr std::size_t kThings = 4096;
   std::vector<Thing> things(kThings);
   std::atomic<Thing*> link{things.data()};
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> bad{0};
+  std::atomic<std::uint64_t> rounds{0};
   std::vector<std::thread> readers;
   for (int t = 0; t < 2; ++t) {
     readers.emplace_back([&] {
       EpochClock::Slot& slot = *clock.acquire_slot();
+      std::uint64_t pins = 0;
       while (!stop.load(std::memory_order_relaxed)) {
         clock.pin(slot);
         const Thing* thing = link.load(std::memory_order_acquire);
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 0; i < 30; ++i) {
           if (thing->freed.load(std::memory_order_relaxed)) bad.fetch_add(1);
+          __builtin_ia32_pause();
         }
         clock.unpin(slot);
+        rounds.fetch_add(1);
+        if (++pins % 16 == 0) std::this_thread::yield();
       }
     });
   }
   std::vector<std::pair<Epoch, Thing*>> retired;
   std::size_t next_free = 0;
-  for (std::size_t i = 1; i < kThings; ++i) {
-    link.store(&things[i], std::memory_order_release);
-    retired.emplace_back(clock.retirement_epoch(), &things[i - 1]);
+  for (std::size_t i = 1; rounds.load() < 20'000; ++i) {
+    // Each thing is used again a whole round later, long after nobody can hold it.
+    things[i % kThings].freed.store(false, std::memory_order_relaxed);
+    link.store(&things[i % kThings], std::memory_order_release);
+    retired.emplace_back(clock.retirement_epoch(), &things[(i - 1) % kThings]);
     (void)clock.close_current();
-    if (i % 8 == 0) std::this_thread::yield();  // a reader that was put off inside a pin holds all back
-    const Epoch oldest = clock.oldest_pinned();
-    for (; next_free < retired.size() && retired[next_free].first < oldest; ++next_free) {
-      retired[next_free].second->freed.store(true, std::memory_order_relaxed);
-    }
+    do {
+      const Epoch oldest = clock.oldest_pinned();
+      for (; next_free < retired.size() && retired[next_free].first < oldest; ++next_free) {
+        retired[next_free].second->freed.store(true, std::memory_order_relaxed);
+      }
+    } while (retired.size() - next_free > kThings / 2);
   }
   stop.store(true);
   for (std::thread& thread : readers) thread.join();

@@ -28,7 +28,7 @@ inline LogOptions quiet_options(std::uint32_t streams = 2) {
 /// One session: opens the log of `media` as an engine does at start-up.
 class LogSession {
  public:
-  explicit LogSession(test::RecordedMedia& media, LogOptions options = quiet_options()) {
+  explicit LogSession(storage::PoolMedia& media, LogOptions options = quiet_options()) {
     auto pages = storage::PageAllocator::open(media);
     EXPECT_TRUE(pages.is_ok()) << pages.status().to_string();
     pages_ = std::move(pages).value();

@@ -5,6 +5,7 @@
 
 #include "storage/base/mutex.h"
 #include "storage/base/random.h"
+#include "tests/support/observed_media.h"
 #include "tests/unit/wal/log_rig.h"
 
 namespace nvmdb::wal {
@@ -105,6 +106,41 @@ TEST(LogThreads, KeepEveryRecordOfGroupsHandedToTheWriters) {
   options.ring_bytes = 1ULL << 20U;
   options.epoch_interval_us = 5000;
   hammer({.records = 150, .longest = 60'000, .wait_chance = 0.1, .options = options});
+}
+
+// While one caller's fence is under way three more commit and wait: they need one more group, not three.
+TEST(LogThreads, WriteCallersThatComeMeanwhileAsOneGroup) {
+  RecordedMedia recorded;
+  std::atomic<bool> hold{false};
+  std::atomic<bool> held{false};
+  test::ObservedMedia media(recorded, [&] {
+    if (!hold.exchange(false)) return;
+    held.store(true);
+    held.wait(true);
+  });
+  LogSession session(media, quiet_options(1));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int i = 0; i < 4; ++i) workers.push_back(std::make_unique<Worker>(session));
+  ASSERT_TRUE(workers[0]->commit("warm up").is_ok());
+  const std::uint64_t groups = session.log().statistics().epochs_closed;
+  const std::uint64_t fences = recorded.fence_count();
+
+  hold.store(true);
+  std::thread leader([&] { EXPECT_TRUE(workers[0]->commit("leader").is_ok()); });
+  while (!held.load()) std::this_thread::yield();
+  std::vector<Tid> tids(4);
+  for (std::size_t i = 1; i < 4; ++i) ASSERT_TRUE(workers[i]->append("follower", &tids[i]).is_ok());
+  std::vector<std::thread> followers;
+  for (std::size_t i = 1; i < 4; ++i) {
+    followers.emplace_back([&, i] { EXPECT_TRUE(session.log().wait_durable(tids[i].epoch()).is_ok()); });
+  }
+  EXPECT_LT(session.log().durable_epoch(), tids[1].epoch());
+  held.store(false);
+  held.notify_one();
+  leader.join();
+  for (std::thread& follower : followers) follower.join();
+  EXPECT_EQ(session.log().statistics().epochs_closed - groups, 2U);
+  EXPECT_EQ(recorded.fence_count() - fences, 2U);
 }
 
 TEST(LogThreads, TellAllWaitersOfAFailure) {
