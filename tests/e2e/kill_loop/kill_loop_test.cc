@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -53,7 +54,7 @@ class KillLoop : public ::testing::Test {
 
   std::unique_ptr<ChildProcess> start_server(std::string& address) {
     auto server = std::make_unique<ChildProcess>(std::vector<std::string>{
-        binary(), "serve", "--pool", (directory_ / "pool").string(), "--nvm", "192MiB", "--listen", "127.0.0.1:0"});
+        binary(), "serve", "--pool", (directory_ / "pool").string(), "--nvm", "192MiB", "--ingest-workers", "1", "--listen", "127.0.0.1:0"});
     std::string line;
     while (server->read_line(line)) {
       const std::string mark = "listening on ";
@@ -76,13 +77,26 @@ class KillLoop : public ::testing::Test {
         const nlohmann::json said = nlohmann::json::parse(line, nullptr, false);
         if (!said.is_discarded() && said.value("event", "") == "step") {
           journal.emplace(said["model"].get<std::string>(), said["step_seconds"].get<std::int64_t>());
+          ++acknowledged_now_;
         }
       }
       if (client.wait() != 0) return;
     }
   }
 
+  /// A random moment: one in five anywhere from the start of the first ingest on, the others soon after the first
+  /// acknowledgement, while steps are stored.
+  void wait_for_the_moment(SeededRandom& random) {
+    if (random.below(5) == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(500'000)));
+      return;
+    }
+    for (int i = 0; i < 20'000 && acknowledged_now_ == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(150'000)));
+  }
+
   std::filesystem::path directory_;
+  std::atomic<std::uint64_t> acknowledged_now_{0};
 };
 
 /// Checks everything that can be seen in the pool and drops it again. Adds to `lost` and `partial`.
@@ -142,8 +156,9 @@ TEST_F(KillLoop, NoAcknowledgedStepIsLostAndNoneIsPartlyThere) {
     std::unique_ptr<ChildProcess> server = start_server(address);
     ASSERT_NE(server, nullptr) << "the server did not start after " << kill << " kills";
     StepSet journal;
+    acknowledged_now_ = 0;
     std::thread client([&] { ingest_until_killed(address, file, "k" + std::to_string(kill) + "-", journal); });
-    std::this_thread::sleep_for(std::chrono::microseconds(random.below(400'000)));
+    wait_for_the_moment(random);
     server->kill_now();
     (void)server->wait();
     client.join();
