@@ -111,6 +111,7 @@ Status FieldStore::recover() {
   NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
     unfinished.clear();
     used = {};
+    state_->grid_pages.clear();
     Status failure;
     NVMDB_TRY(transaction.scan(rows::kRunTable, index::make_key(0), index::make_key(~0ULL),
                                [&](const index::Key& key, ByteSpan row) {
@@ -128,6 +129,7 @@ Status FieldStore::recover() {
                                  failure = grid.is_ok() ? used.add(database_.media(), grid->positions,
                                                                    "grid " + std::to_string(key.words[0]))
                                                         : grid.status();
+                                 if (failure.is_ok()) state_->add_positions(grid->positions);
                                  return failure.is_ok();
                                }));
     NVMDB_TRY(failure);
@@ -266,10 +268,37 @@ Status FieldStore::drop(RunId id) {
   return state_->erase_run(*this, run);
 }
 
-/// Ends the run's use of its grids and erases those that no other run uses. Bytes of their positions are freed by the
-/// sweep of the next start: they are few and shared pages.
+void FieldStore::State::add_positions(const storage::Extent& positions) {
+  if (positions.bytes == 0) return;
+  const std::uint64_t last = (positions.offset + positions.bytes - 1) / storage::kPageBytes;
+  for (std::uint64_t page = positions.offset / storage::kPageBytes; page <= last; ++page) {
+    ++grid_pages[{positions.region, static_cast<std::uint32_t>(page)}];
+  }
+}
+
+void FieldStore::State::free_positions(Database& database, const std::vector<storage::Extent>& erased) {
+  storage::PageAllocator& allocator = database.pages();
+  const std::shared_ptr<RunShared> grids = run(kGridRun);
+  for (const storage::Extent& positions : erased) {
+    if (positions.bytes == 0) continue;
+    const std::uint64_t last = (positions.offset + positions.bytes - 1) / storage::kPageBytes;
+    for (std::uint64_t index = positions.offset / storage::kPageBytes; index <= last; ++index) {
+      const storage::PageId page{positions.region, static_cast<std::uint32_t>(index)};
+      if (--grid_pages[page] > 0) continue;
+      grid_pages.erase(page);
+      grids->tails.forget(page);
+      // A reader of the catalogue may be copying them still.
+      database.retire([&allocator, page] { (void)allocator.release({page, 1}); });
+    }
+  }
+}
+
+/// Ends the run's use of its grids and erases those that no other run uses, with their positions.
 Status FieldStore::State::erase_unused_grids(Database& database, RunId run) {
-  return database.run_durable([&](Transaction& transaction) -> Status {
+  const std::lock_guard lock(grid_mutex);
+  std::vector<storage::Extent> erased;
+  NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
+    erased.clear();
     std::vector<GridId> used;
     std::map<GridId, std::size_t> users;
     NVMDB_TRY(transaction.scan(rows::kGridUseTable, index::make_key(0, 0), index::make_key(~0ULL, ~0ULL),
@@ -286,9 +315,12 @@ Status FieldStore::State::erase_unused_grids(Database& database, RunId run) {
       NVMDB_ASSIGN(const rows::GridRow row, rows::decode_grid(bytes));
       NVMDB_TRY(transaction.erase(rows::kGridHashTable, row.name));
       NVMDB_TRY(transaction.erase(rows::kGridTable, index::make_key(grid)));
+      erased.push_back(row.positions);
     }
     return Status::ok();
-  });
+  }));
+  free_positions(database, erased);
+  return Status::ok();
 }
 
 Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/field_store.h"
 #include "engine/run_space.h"
@@ -15,6 +17,9 @@
 namespace nvmdb::engine {
 
 class UsedPages;
+
+/// Owner of the pages that hold positions of grids; no run has this number.
+inline constexpr RunId kGridRun = 0;
 
 /// What the process keeps of a run besides its rows.
 struct RunShared {
@@ -58,6 +63,11 @@ struct FieldStore::State {
   std::shared_mutex runs_mutex;
   std::unordered_map<RunId, std::shared_ptr<RunShared>> runs;
 
+  /// Held while the positions of a grid are stored or freed.
+  std::mutex grid_mutex;
+  /// How many stored grids have positions in a page; guarded by grid_mutex.
+  std::map<storage::PageId, std::uint32_t> grid_pages;
+
   [[nodiscard]] Shard& shard(const ColumnKey& key) { return shards[ColumnKeyHash{}(key) % shards.size()]; }
   [[nodiscard]] std::shared_ptr<RunShared> run(RunId id);
   [[nodiscard]] Result<std::shared_ptr<const FieldColumn>> load_column(FieldStore& store, const ColumnKey& key,
@@ -66,6 +76,10 @@ struct FieldStore::State {
   /// Frees rows and pages of a run that nobody can find any more. Safe to repeat.
   [[nodiscard]] Status erase_run(FieldStore& store, const Run& run);
   [[nodiscard]] Status erase_unused_grids(Database& database, RunId run);
+  /// Counts the positions of a grid that is stored now. Needs grid_mutex.
+  void add_positions(const storage::Extent& positions);
+  /// Frees pages that hold no positions any more. Needs grid_mutex.
+  void free_positions(Database& database, const std::vector<storage::Extent>& erased);
   void forget_columns(RunId run);
 };
 

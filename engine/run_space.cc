@@ -30,6 +30,11 @@ RunTail RunTails::take() {
   return tail;
 }
 
+void RunTails::forget(storage::PageId page) {
+  const MutexLock lock(mutex_);
+  std::erase_if(tails_, [&](const RunTail& tail) { return tail.pages.first == page; });
+}
+
 RunSpace::~RunSpace() {
   for (Arena& arena : arenas_) close(arena);
 }

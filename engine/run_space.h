@@ -26,6 +26,8 @@ class RunTails {
   void give(const RunTail& tail);
   /// The tail with the most room; an empty one when there is none.
   [[nodiscard]] RunTail take();
+  /// Nobody may go on in this page any more: it is about to be freed.
+  void forget(storage::PageId page);
 
  private:
   Mutex mutex_;

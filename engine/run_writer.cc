@@ -15,7 +15,6 @@ namespace nvmdb::engine {
 namespace {
 
 constexpr std::int64_t kStepSecondsMax = 1LL << 50U;
-constexpr RunId kGridRun = 0;  ///< owner of pages that hold grid positions
 
 /// Looks a name up, or gives it the next number and calls `insert(transaction, number)` to write its rows.
 template <class Insert>
@@ -127,6 +126,7 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
   if (const auto it = state_->grids.find(name); it != state_->grids.end()) return it->second;
 
   Database& database = state_->store.database();
+  const std::lock_guard lock(state_->store.state_->grid_mutex);
   RunSpace space(database.pages(), kGridRun, state_->store.state_->run(kGridRun)->tails);
   std::uint64_t number = 0;
   bool positions_used = false;
@@ -154,7 +154,12 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
     // Says that the run needs the grid, so that dropping another run does not take it away.
     return transaction.put(rows::kGridUseTable, index::make_key(number, state_->run), {});
   }));
-  if (row.positions.bytes > 0) positions_used ? space.keep(row.positions) : space.discard(row.positions);
+  if (row.positions.bytes > 0 && positions_used) {
+    space.keep(row.positions);
+    state_->store.state_->add_positions(row.positions);
+  } else if (row.positions.bytes > 0) {
+    space.discard(row.positions);
+  }
   const auto id = static_cast<GridId>(number);
   state_->grid_points[id] = grid.points;
   return state_->grids[name] = id;

@@ -43,7 +43,7 @@ void run() {
   const double deflated_bytes = static_cast<double>(std::filesystem::file_size(deflated));
   {
     BenchPool pool("/dev/shm", 512ULL << 20U);
-    const std::unique_ptr<ingest::Ingestor> ingestor = must(ingest::Ingestor::start(pool.store(), {}));
+    const std::unique_ptr<ingest::Ingestor> ingestor = must(ingest::Ingestor::start(pool.store(), {.worker_binary = NVMDB_BINARY_DIR "/nvmdb-ingest-worker"}));
     (void)ingest_once(*ingestor, pool.store(), classic);
     (void)ingest_once(*ingestor, pool.store(), deflated);
     std::vector<double> classic_seconds, deflated_seconds, nccopy_seconds, copy_rates;

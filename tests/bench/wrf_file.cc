@@ -123,16 +123,31 @@ int define_variable(int file, const Dimensions& d, const Variable& v) {
 }
 
 /// Positions of a Lambert grid near its centre, as a plane: good enough for data that nobody locates points on.
-std::vector<float> positions(bool latitude) {
+std::vector<float> positions(bool latitude, char stagger) {
+  const std::size_t rows = kRows + (stagger == 'Y' ? 1 : 0);
+  const std::size_t columns = kColumns + (stagger == 'X' ? 1 : 0);
   std::vector<float> values;
-  for (std::size_t j = 0; j < kRows; ++j) {
-    for (std::size_t i = 0; i < kColumns; ++i) {
-      values.push_back(latitude ? 47.0F + 0.081F * (static_cast<float>(j) - 124.5F)
-                                : 8.0F + 0.119F * (static_cast<float>(i) - 149.5F));
+  for (std::size_t j = 0; j < rows; ++j) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      const float row = static_cast<float>(j) - (stagger == 'Y' ? 0.5F : 0.0F);
+      const float column = static_cast<float>(i) - (stagger == 'X' ? 0.5F : 0.0F);
+      values.push_back(latitude ? 47.0F + 0.081F * (row - 124.5F) : 8.0F + 0.119F * (column - 149.5F));
     }
   }
   return values;
 }
+
+struct Position {
+  const char* name;
+  bool latitude;
+  char stagger;
+};
+constexpr std::array<Position, 6> kPositions{{{"XLAT", true, ' '},
+                                              {"XLONG", false, ' '},
+                                              {"XLAT_U", true, 'X'},
+                                              {"XLONG_U", false, 'X'},
+                                              {"XLAT_V", true, 'Y'},
+                                              {"XLONG_V", false, 'Y'}}};
 
 }  // namespace
 
@@ -144,8 +159,11 @@ void write_wrf_file(const std::filesystem::path& path) {
   int times = 0;
   const std::array<int, 2> time_dims{d.time, d.text};
   must_nc(nc_def_var(file, "Times", NC_CHAR, 2, time_dims.data(), &times));
-  const int latitude = define_variable(file, d, {"XLAT", "degree_north", ' ', false, 0, 0});
-  const int longitude = define_variable(file, d, {"XLONG", "degree_east", ' ', false, 0, 0});
+  std::vector<int> position_ids;
+  for (const Position& p : kPositions) {
+    position_ids.push_back(
+        define_variable(file, d, {p.name, p.latitude ? "degree_north" : "degree_east", p.stagger, false, 0, 0}));
+  }
   std::vector<int> ids;
   for (const Variable& v : kVariables) ids.push_back(define_variable(file, d, v));
   int old_fill = 0;
@@ -155,9 +173,11 @@ void write_wrf_file(const std::filesystem::path& path) {
   const std::array<std::size_t, 4> start{};
   const std::array<std::size_t, 2> text_count{1, 19};
   must_nc(nc_put_vara_text(file, times, start.data(), text_count.data(), "2024-01-15_00:00:00"));
-  const std::array<std::size_t, 3> plane{1, kRows, kColumns};
-  must_nc(nc_put_vara_float(file, latitude, start.data(), plane.data(), positions(true).data()));
-  must_nc(nc_put_vara_float(file, longitude, start.data(), plane.data(), positions(false).data()));
+  for (std::size_t i = 0; i < kPositions.size(); ++i) {
+    const Position& p = kPositions[i];
+    const std::array<std::size_t, 3> plane{1, kRows + (p.stagger == 'Y' ? 1 : 0), kColumns + (p.stagger == 'X' ? 1 : 0)};
+    must_nc(nc_put_vara_float(file, position_ids[i], start.data(), plane.data(), positions(p.latitude, p.stagger).data()));
+  }
   SeededRandom random(42);
   for (std::size_t i = 0; i < kVariables.size(); ++i) {
     const Variable& v = kVariables[i];

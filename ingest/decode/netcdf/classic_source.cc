@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "ingest/decode/netcdf/classic_header.h"
@@ -5,6 +7,47 @@
 
 namespace nvmdb::ingest::netcdf {
 namespace {
+
+// Read-only windows of the page cache: large enough that mapping costs little, small beside the worker's limit.
+constexpr std::uint64_t kWindowBytes = 32ULL << 20U;
+constexpr std::uint64_t kMapAlignment = 4096;
+
+/// A part of a file mapped into memory. A file that shrinks under it ends the process, as the worker may.
+class FileWindow {
+ public:
+  FileWindow() = default;
+  ~FileWindow() { unmap(); }
+  FileWindow(const FileWindow&) = delete;
+  FileWindow& operator=(const FileWindow&) = delete;
+
+  /// Bytes [offset, offset + bytes) of the file, or nothing when they cannot be mapped.
+  [[nodiscard]] std::span<const std::byte> bytes(int fd, std::uint64_t file_bytes, std::uint64_t offset,
+                                                 std::uint64_t bytes) {
+    if (offset > file_bytes || bytes > file_bytes - offset) return {};
+    if (data_ == nullptr || offset < begin_ || offset + bytes > begin_ + size_) {
+      unmap();
+      const std::uint64_t begin = offset / kMapAlignment * kMapAlignment;
+      const std::uint64_t size = std::min(std::max(offset - begin + bytes, kWindowBytes), file_bytes - begin);
+      void* const at =
+          ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(begin));
+      if (at == MAP_FAILED) return {};
+      data_ = static_cast<const std::byte*>(at);
+      begin_ = begin;
+      size_ = size;
+    }
+    return {data_ + (offset - begin_), static_cast<std::size_t>(bytes)};
+  }
+
+ private:
+  void unmap() {
+    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+    data_ = nullptr;
+  }
+
+  const std::byte* data_ = nullptr;
+  std::uint64_t begin_ = 0;
+  std::uint64_t size_ = 0;
+};
 
 /// Values of a classic file, by arithmetic: they lie uncompressed at offsets that the header tells.
 class ClassicSource final : public ValueSource {
@@ -25,6 +68,14 @@ class ClassicSource final : public ValueSource {
       first += count;
     }
     return Status::ok();
+  }
+
+  [[nodiscard]] std::span<const std::byte> view(std::uint32_t variable, std::uint64_t first,
+                                                std::uint64_t bytes) override {
+    const ClassicPlace& place = header_.places[variable];
+    const std::uint64_t width = value_bytes(dataset_.variables[variable].type);
+    const std::uint64_t together = (place.slab_elements - first % place.slab_elements) * width;
+    return window_.bytes(fd_, file_bytes_, offset_of(variable, first), std::min(bytes, together));
   }
 
   [[nodiscard]] bool is_big_endian(std::uint32_t) const override { return true; }
@@ -62,6 +113,7 @@ class ClassicSource final : public ValueSource {
   int fd_;
   std::uint64_t file_bytes_;
   ClassicHeader header_;
+  FileWindow window_;
 };
 
 }  // namespace

@@ -129,6 +129,10 @@ Status FileDecoder::hand_over(std::span<const std::byte> bytes) {
 Status FileDecoder::read_converted(const FieldPlan& plan, std::uint64_t first, std::uint64_t count,
                                    std::byte* out, std::span<std::byte> bitmap, Statistics& statistics) {
   const std::uint64_t width = value_bytes(plan.conversion.from);
+  if (const auto mapped = source_.view(plan.variable, first, count * width); mapped.size() == count * width) {
+    convert_values(plan.conversion, mapped.data(), out, count, bitmap, statistics);
+    return Status::ok();
+  }
   if (plan.conversion.in_place()) {
     NVMDB_TRY(source_.read(plan.variable, first, {out, count * width}));
     convert_values(plan.conversion, out, out, count, bitmap, statistics);

@@ -24,6 +24,13 @@ class ValueSource {
   /// whole number of values. Errors: Corruption (not all there, damaged), IoError.
   [[nodiscard]] virtual Status read(std::uint32_t variable, std::uint64_t first,
                                     std::span<std::byte> out) = 0;
+  /// The same bytes without a copy, where the source has them in memory; shorter than asked, or empty, where not.
+  /// Valid until the next call.
+  [[nodiscard]] virtual std::span<const std::byte> view(std::uint32_t variable, std::uint64_t first,
+                                                        std::uint64_t bytes) {
+    (void)variable, (void)first, (void)bytes;
+    return {};
+  }
   [[nodiscard]] virtual bool is_big_endian(std::uint32_t variable) const = 0;
   /// Ok when the file holds all these values. Errors: Corruption (where the file ends).
   [[nodiscard]] virtual Status check_present(std::uint32_t variable, std::uint64_t first,

@@ -159,6 +159,28 @@ TEST_F(FieldStoreTest, CurvilinearGridKeepsItsPositions) {
   EXPECT_EQ(stack_.catalogue->grid(id).value()->longitudes, grid.longitudes);
 }
 
+TEST_F(FieldStoreTest, PositionsOfAGridGoWithTheLastRunThatUsesIt) {
+  const met::Grid shared = test::small_curvilinear_grid(10, 8, 100);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<RunId> runs;
+    for (const char* model : {"a", "b"}) {
+      std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run(model, 0)).value();
+      const GridId own = writer->grid(test::small_curvilinear_grid(400, 300, static_cast<float>(round))).value();
+      ASSERT_TRUE(writer->grid(shared).is_ok());
+      ASSERT_TRUE(test::put_field(*writer, own, 120'000, {}).is_ok());
+      ASSERT_TRUE(writer->commit_step(0).is_ok());
+      runs.push_back(writer->run());
+    }
+    ASSERT_TRUE(stack_.store->drop(runs[0]).is_ok());
+    const engine::Run left = stack_.catalogue->run(runs[1]).value();
+    const std::vector<InventoryRow> inventory = stack_.catalogue->inventory(left.id).value();
+    EXPECT_TRUE(stack_.catalogue->grid(inventory.front().grid).is_ok());
+    ASSERT_TRUE(stack_.store->drop(runs[1]).is_ok());
+    stack_.database->reclaim();
+    ASSERT_EQ(field_pages(), 0U) << "after round " << round;
+  }
+}
+
 TEST_F(FieldStoreTest, DamagedFieldIsNamed) {
   const RunId run = put_step("wrf", 0, 5).run;
   const ReadView view = stack_.store->view().value();
