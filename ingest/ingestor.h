@@ -13,8 +13,8 @@
 namespace nvmdb::ingest {
 
 struct IngestOptions {
-  std::string model;   ///< empty: as the file says
-  std::string domain;  ///< empty: as the file says
+  std::string model{};   ///< empty: as the file says
+  std::string domain{};  ///< empty: as the file says
 };
 
 /// A step of a file that is now durable and visible (or was already there).
@@ -44,13 +44,13 @@ struct IngestReport {
 };
 
 struct IngestorOptions {
-  std::filesystem::path worker_binary;  ///< empty: nvmdb-ingest-worker beside this executable
+  std::filesystem::path worker_binary{};  ///< empty: nvmdb-ingest-worker beside this executable
   std::uint32_t workers = 2;
   std::uint64_t worker_memory_bytes = 4ULL << 30U;
   std::uint32_t worker_cpu_seconds = 60;  ///< CPU of a worker for one file, plus 1 s per 20 MB of file
   std::uint32_t hang_seconds = 30;        ///< without any progress
   bool allow_without_sandbox = false;     ///< else ingest is refused where Landlock or seccomp is missing
-  std::vector<std::string> worker_environment;  ///< "NAME=VALUE" besides the fixed environment of workers
+  std::vector<std::string> worker_environment{};  ///< "NAME=VALUE" besides the fixed environment of workers
 };
 
 /// Ingests files: a sandboxed worker process decodes, this process stores. Worker death is an error of that

@@ -91,8 +91,9 @@ struct DecodeLimits {
 [[nodiscard]] Status decode_netcdf(int fd, const DecodeLimits& limits, FieldSink& sink);
 
 /// Loads what the libraries load lazily (ecCodes definitions), so that the first file is not slower, and so
-/// that later loads need no file outside the sandbox where that can be helped.
-void warm_up_grib();
+/// that later loads need no file outside the sandbox where that can be helped. GRIB does so in parts of some
+/// 50 ms, numbered from 0, so that a file need not wait for all of them; false when there is no such part.
+[[nodiscard]] bool warm_up_grib(std::size_t part);
 void warm_up_netcdf();
 
 enum class FileFormat : std::uint8_t { Unknown, Grib, NetcdfClassic, Netcdf64BitOffset, NetcdfCdf5, Netcdf4 };

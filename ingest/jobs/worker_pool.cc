@@ -38,7 +38,7 @@ Result<WorkerPool::Lease> WorkerPool::acquire(bool fresh) {
   }
   // From here on the lease gives the place back, also when no worker comes to fill it.
   Lease lease(*this, std::move(worker));
-  if (lease.worker_ == nullptr) {
+  if (lease.worker_ == nullptr || lease.worker_->has_ended()) {
     NVMDB_ASSIGN(lease.worker_, WorkerProcess::spawn(options_));
   }
   NVMDB_TRY(lease.worker_->await_greeting());

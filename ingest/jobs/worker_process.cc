@@ -199,6 +199,12 @@ Status WorkerProcess::raise_limits(std::uint64_t file_bytes, std::uint64_t cpu_s
   return set(RLIMIT_AS, options_.memory_bytes + file_bytes);
 }
 
+bool WorkerProcess::has_ended() {
+  siginfo_t state{};
+  return reaped_ || (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                     state.si_pid == pid_);
+}
+
 WorkerProcess::Death WorkerProcess::reap(bool kill_first) {
   if (reaped_) return {};
   if (!kill_first) {

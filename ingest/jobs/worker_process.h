@@ -54,6 +54,9 @@ class WorkerProcess {
   };
   [[nodiscard]] Death reap(bool kill_first);
 
+  /// True when the process ended by itself, or somebody ended it.
+  [[nodiscard]] bool has_ended();
+
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] std::uint32_t jobs() const { return jobs_; }
 

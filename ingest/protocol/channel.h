@@ -52,6 +52,9 @@ class Channel {
   /// DeadlineExceeded, Corruption (packet too long), IoError.
   [[nodiscard]] Result<Packet> receive(int timeout_ms, bool accept_descriptor);
 
+  /// True when receive() would not wait: a packet is there, or the other end is gone.
+  [[nodiscard]] bool has_packet() const;
+
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 
  private:

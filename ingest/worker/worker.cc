@@ -102,7 +102,9 @@ Status decode(const Decoders& decoders, int fd, const protocol::Job& job, FieldS
 /// Serves jobs until the server closes the channel.
 int serve(protocol::Channel& channel, std::span<std::byte> ring, const Decoders& decoders) {
   RingSink sink(channel, ring);
-  while (true) {
+  bool is_cold = true;
+  for (std::size_t part = 0;;) {
+    while (is_cold && !channel.has_packet()) is_cold = decoders.warm_up(part++);
     Result<protocol::Channel::Packet> packet = channel.receive(-1, true);
     if (packet.status().code() == Code::NotFound) return 0;
     if (!packet.is_ok()) return kBrokenChannelExit;
@@ -134,7 +136,6 @@ int run_worker(int argument_count, char** arguments, const Decoders& decoders) {
   ::close(kRingDescriptor);
   protocol::Channel channel{protocol::FileDescriptor(kChannelDescriptor)};
   if (!say_hello(channel, *parsed)) return kNoSandboxExit;
-  decoders.warm_up();
   return serve(channel, ring, decoders);
 }
 

@@ -8,7 +8,9 @@ Status scripted(int fd, const DecodeLimits&, FieldSink& sink) {
   return is_script(fd) ? run_script(fd, sink) : Status::invalid_argument("this worker reads scripts only");
 }
 
-void nothing() {}
+bool nothing(std::size_t) {
+  return false;
+}
 
 }  // namespace
 }  // namespace nvmdb::ingest

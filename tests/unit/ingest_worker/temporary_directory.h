@@ -1,38 +1,25 @@
 #pragma once
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "storage/base/check.h"
+#include "tests/support/scratch_directory.h"
 
 namespace nvmdb::ingest {
 
 /// A directory for one test, removed with what is in it.
-class TemporaryDirectory {
+class TemporaryDirectory : public test::ScratchDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nvmdb-ingest-XXXXXX").string();
-    NVMDB_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot make a directory");
-    path_ = pattern;
+  /// Makes, or overwrites, a file.
+  std::filesystem::path write(const std::string& name, const std::string& content) const {
+    std::ofstream(path() / name, std::ios::binary) << content;
+    return path() / name;
   }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
 };
+
+inline std::string read_whole_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 }  // namespace nvmdb::ingest
