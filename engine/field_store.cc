@@ -191,6 +191,9 @@ Result<std::shared_ptr<const FieldColumn>> FieldStore::State::load_column(FieldS
     return failure;
   }));
   if (column->fields.empty()) return Status::not_found("no field of that parameter, level and member in run " + std::to_string(key.run));
+  // What was read is durable. Whoever reads another column after this one must not be given an older state of the run
+  // because its writer has not yet come to say so.
+  run->raise_version(column->run_version);
   Shard& place = shard(key);
   const std::unique_lock lock(place.mutex);
   place.columns[key] = {column, std::move(run)};

@@ -9,7 +9,7 @@ namespace nvmdb::ingest::netcdf {
 namespace {
 
 // Read-only windows of the page cache: large enough that mapping costs little, small beside the worker's limit.
-constexpr std::uint64_t kWindowBytes = 32ULL << 20U;
+constexpr std::uint64_t kWindowBytes = 8ULL << 20U;
 constexpr std::uint64_t kMapAlignment = 4096;
 
 /// A part of a file mapped into memory. A file that shrinks under it ends the process, as the worker may.
