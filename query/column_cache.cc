@@ -42,6 +42,22 @@ std::vector<met::Step> steps_of(const engine::FieldColumn& column) {
   return steps;
 }
 
+std::vector<const std::byte*> plain_values(const engine::FieldColumn& column,
+                                           const std::vector<std::uint32_t>& fields) {
+  const engine::Field& first = column.fields[fields[0]].field;
+  std::vector<const std::byte*> values;
+  values.reserve(fields.size());
+  for (const std::uint32_t index : fields) {
+    const engine::FieldRef& ref = column.fields[index];
+    const met::Encoding& encoding = ref.field.encoding;
+    const bool plain = encoding.kind == met::EncodingKind::Float32 && !encoding.has_bitmap;
+    if (!plain || ref.field.grid != first.grid || ref.field.points != first.points) return {};
+    if (ref.extent.size() != encoding.extent_bytes(ref.field.points)) return {};
+    values.push_back(ref.extent.data());
+  }
+  return values;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::resolve(const engine::ReadView& view,
@@ -85,6 +101,9 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const en
   const met::UnixSeconds reference_time = made->selected.run.key.reference_time;
   made->fields = select_steps(selection, reference_time, steps);
   if (made->fields.empty()) return no_such_step(selection, reference_time, steps);
+  made->plain = plain_values(*made->column, made->fields);
+  made->steps.reserve(made->fields.size());
+  for (const std::uint32_t index : made->fields) made->steps.push_back(steps[index]);
   return std::shared_ptr<const ResolvedSelection>(std::move(made));
 }
 

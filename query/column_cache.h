@@ -17,7 +17,11 @@ struct ResolvedSelection {
   SelectedColumn selected;
   std::shared_ptr<const engine::FieldColumn> column;
   std::vector<std::uint32_t> fields;  ///< indexes into column->fields, by step; at least one
-  std::uint64_t event = 0;            ///< last event of the catalogue before it was carried out
+  std::vector<met::Step> steps;       ///< of `fields`
+  /// Where the values of each of `fields` begin, when all are plain float32 on one grid; else empty. A long
+  /// series then reads eight bytes of bookkeeping a step.
+  std::vector<const std::byte*> plain;
+  std::uint64_t event = 0;  ///< last event of the catalogue before it was carried out
 };
 
 /// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event

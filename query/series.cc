@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "query/engine_state.h"
@@ -7,6 +8,7 @@ namespace nvmdb::query {
 namespace {
 
 constexpr std::size_t kStepsAhead = 8;  // prefetched while one is read: each is a line of another page
+constexpr std::size_t kPlainAhead = 32;
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kPointsAhead = 16;  // of them at most
 
@@ -100,6 +102,24 @@ void read_step(const met::Decoder& decoder, const PlacedPoints& placed, float* v
   }
 }
 
+/// Reads all steps of all points where each step is a plain array of floats.
+void read_plain(const std::vector<const std::byte*>& steps, const std::vector<std::uint64_t>& indexes,
+                std::vector<float>& values) {
+  for (std::size_t point = 0; point < indexes.size(); ++point) {
+    float* const out = values.data() + point * steps.size();
+    if (indexes[point] == kOutside) {
+      std::fill_n(out, steps.size(), kMissing);
+      continue;
+    }
+    const std::size_t at = indexes[point] * sizeof(float);
+    // The lines are of as many pages: what limits is how many the machine looks up at a time.
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      if (step + kPlainAhead < steps.size()) __builtin_prefetch(steps[step + kPlainAhead] + at);
+      std::memcpy(out + step, steps[step] + at, sizeof(float));
+    }
+  }
+}
+
 Status check_request(const SeriesRequest& request, const QueryLimits& limits) {
   if (request.points.empty()) return Status::invalid_argument("a series needs at least one point");
   if (request.points.size() > limits.points_max) {
@@ -132,9 +152,14 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
 
   SeriesAnswer answer;
   answer.provenance = state.provenance(*resolved, geometry->grid(), request.units, request.interpolation);
-  answer.steps.resize(steps);
+  answer.steps = resolved->steps;
   answer.values.resize(steps * request.points.size());
-  for (std::size_t step = 0; step < steps; ++step) {
+  const bool plain = !resolved->plain.empty() && placed.stencils.empty();
+  if (plain) {
+    NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
+    read_plain(resolved->plain, placed.indexes, answer.values);
+  }
+  for (std::size_t step = plain ? steps : 0; step < steps; ++step) {
     if (step + kStepsAhead < steps) prefetch_field(fields[chosen[step + kStepsAhead]], placed);
     const engine::FieldRef& ref = fields[chosen[step]];
     if (ref.field.grid != grid) {
@@ -143,7 +168,6 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
       placed = placer.place(*geometry);
     }
     NVMDB_TRY(State::check_field(ref, geometry->grid()));
-    answer.steps[step] = ref.field.key.step;
     read_step(ref.decoder(), placed, answer.values.data() + step, steps);
   }
   NVMDB_ASSIGN(answer.points, placer.located(*geometry));
