@@ -24,6 +24,9 @@ inline constexpr std::size_t kChunkBytes = 1U << 20U;
 /// A unary answer with values; the usual client takes 4 MiB.
 inline constexpr std::size_t kUnaryValueBytesMax = 3U << 20U;
 
+[[nodiscard]] v1::StepProcess put_process(met::StepProcess process);
+[[nodiscard]] met::StepProcess take_process(v1::StepProcess process);
+
 void put(const engine::RunKey& from, v1::RunKey& to);
 void put(const engine::Run& from, v1::Run& to);
 void put(const met::Parameter& from, v1::Parameter& to);

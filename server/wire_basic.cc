@@ -1,10 +1,7 @@
-#include <cmath>
-
 #include "server/error_table.h"
 #include "server/wire.h"
 
 namespace nvmdb::server::wire {
-namespace {
 
 met::StepProcess take_process(v1::StepProcess process) {
   if (process < v1::STEP_PROCESS_INSTANT || process > v1::STEP_PROCESS_SUMMATION)
@@ -16,8 +13,6 @@ v1::StepProcess put_process(met::StepProcess process) {
   if (process > met::StepProcess::Summation) return v1::STEP_PROCESS_OTHER;
   return static_cast<v1::StepProcess>(static_cast<int>(process) + 1);
 }
-
-}  // namespace
 
 void put(const engine::RunKey& from, v1::RunKey& to) {
   to.set_model(from.model);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "server/wire.h"
+#include "storage/base/narrow.h"
 
 namespace nvmdb::server::wire {
 namespace {
@@ -52,38 +53,58 @@ query::Provenance take_provenance(const v1::Provenance& from) {
   return to;
 }
 
+/// True when the steps are instants at equal distances.
+bool is_regular(const std::vector<met::Step>& steps) {
+  if (steps.empty()) return false;
+  // Unsigned: steps at the ends of their range must not overflow.
+  const std::uint64_t first = as_unsigned(steps[0].end_seconds);
+  const std::uint64_t interval = steps.size() > 1 ? as_unsigned(steps[1].end_seconds) - first : 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] != met::Step::instant(as_signed(first + i * interval))) return false;
+  }
+  return true;
+}
+
 void put_steps(const std::vector<met::Step>& steps, v1::Series& to) {
-  const bool instants = std::ranges::all_of(
-      steps, [](const met::Step& step) { return step == met::Step::instant(step.end_seconds); });
-  to.mutable_step_end_seconds()->Reserve(static_cast<int>(steps.size()));
-  for (const met::Step& step : steps) to.add_step_end_seconds(step.end_seconds);
-  if (instants) return;
+  if (is_regular(steps)) {
+    v1::RegularSteps& regular = *to.mutable_regular_steps();
+    regular.set_first_seconds(steps[0].end_seconds);
+    const std::int64_t second = steps[steps.size() > 1 ? 1 : 0].end_seconds;
+    regular.set_interval_seconds(as_signed(as_unsigned(second) - as_unsigned(steps[0].end_seconds)));
+    regular.set_count(static_cast<std::uint32_t>(steps.size()));
+    return;
+  }
+  v1::StepColumns& columns = *to.mutable_step_columns();
   for (const met::Step& step : steps) {
-    v1::Step wire_step;
-    put(step, wire_step);
-    to.add_step_start_seconds(step.start_seconds);
-    to.add_step_processes(wire_step.process());
+    columns.add_end_seconds(step.end_seconds);
+    columns.add_start_seconds(step.start_seconds);
+    columns.add_processes(put_process(step.process));
   }
 }
 
 Result<std::vector<met::Step>> take_steps(const v1::Series& from) {
   std::vector<met::Step> steps;
-  const int count = from.step_end_seconds_size();
-  const bool instants = from.step_start_seconds_size() == 0;
-  if (!instants && (from.step_start_seconds_size() != count || from.step_processes_size() != count)) {
+  if (from.has_regular_steps()) {
+    const v1::RegularSteps& regular = from.regular_steps();
+    // An answer with more steps than values is damaged; this bounds what is made of it.
+    if (regular.count() > from.values().size() / sizeof(float)) {
+      return Status::corruption("series answer: " + std::to_string(regular.count()) + " steps for " +
+                                std::to_string(from.values().size()) + " bytes of values");
+    }
+    std::uint64_t seconds = as_unsigned(regular.first_seconds());
+    for (std::uint32_t i = 0; i < regular.count(); ++i, seconds += as_unsigned(regular.interval_seconds())) {
+      steps.push_back(met::Step::instant(as_signed(seconds)));
+    }
+    return steps;
+  }
+  const v1::StepColumns& columns = from.step_columns();
+  const int count = columns.end_seconds_size();
+  if (columns.start_seconds_size() != count || columns.processes_size() != count) {
     return Status::corruption("series answer: step columns have different lengths");
   }
-  steps.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    if (instants) {
-      steps.push_back(met::Step::instant(from.step_end_seconds(i)));
-      continue;
-    }
-    v1::Step wire_step;
-    wire_step.mutable_start()->set_seconds(from.step_start_seconds(i));
-    wire_step.mutable_end()->set_seconds(from.step_end_seconds(i));
-    wire_step.set_process(from.step_processes(i));
-    steps.push_back(take(wire_step));
+    const v1::StepProcess process = static_cast<v1::StepProcess>(columns.processes(i));
+    steps.push_back({columns.start_seconds(i), columns.end_seconds(i), take_process(process)});
   }
   return steps;
 }

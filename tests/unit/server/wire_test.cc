@@ -97,6 +97,7 @@ query::SeriesAnswer answer_of(std::vector<met::Step> steps) {
 TEST(WireSeries, KeepsStepsPointsAndValues) {
   const std::vector<std::vector<met::Step>> cases = {
       {met::Step::instant(0), met::Step::instant(3600)},
+      {met::Step::instant(-3600), met::Step::instant(0), met::Step::instant(7200)},
       {{0, 3600, met::StepProcess::Accumulation}, {0, 7200, met::StepProcess::Accumulation}}};
   for (const auto& steps : cases) {
     const query::SeriesAnswer answer = answer_of(steps);
@@ -130,6 +131,12 @@ TEST(WireSeries, DoesNotTrustTheServer) {
   damaged.mutable_values()->pop_back();
   EXPECT_EQ(take_series(damaged, {{1, 2}, {3, 4}}).status().code(), Code::Corruption);
   EXPECT_EQ(take_series(message, {{1, 2}}).status().code(), Code::Corruption);
+  damaged = message;
+  damaged.mutable_regular_steps()->set_count(4'000'000'000);
+  EXPECT_EQ(take_series(damaged, {{1, 2}, {3, 4}}).status().code(), Code::Corruption);
+  damaged = message;
+  damaged.mutable_step_columns()->add_end_seconds(0);
+  EXPECT_EQ(take_series(damaged, {{1, 2}, {3, 4}}).status().code(), Code::Corruption);
   v1::SlabHeader header;
   header.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
   header.set_rows(1ULL << 31U);
