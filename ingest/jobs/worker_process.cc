@@ -59,7 +59,9 @@ std::vector<std::string> environment_of(const WorkerOptions& options) {
       // Buffers of decoders stay mapped between fields, so that their pages are faulted once.
       "MALLOC_MMAP_THRESHOLD_=33554432",
       "MALLOC_TRIM_THRESHOLD_=268435456",
-      "ASAN_OPTIONS=detect_leaks=0:abort_on_error=1",
+      // Only builds for tests read it: a crash is a crash there too.
+      "ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_"
+      "sigfpe=0",
   };
   environment.insert(environment.end(), options.environment.begin(), options.environment.end());
   return environment;

@@ -1,5 +1,6 @@
 #include "ingest/worker/sandbox.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -9,23 +10,27 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
+#include "ingest/protocol/channel.h"
 #include "ingest/worker/landlock.h"
 #include "ingest/worker/system_call_filter.h"
 
 namespace nvmdb::ingest {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitizer = true;  // their shadow memory needs terabytes of address space
-#else
-constexpr bool kSanitizer = false;
-#endif
-
 Status set_limit(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
   const rlimit limit{soft, hard};
   if (::setrlimit(resource, &limit) == 0) return Status::ok();
   return Status::io_error("setrlimit " + std::to_string(resource) + ": " + std::strerror(errno));
+}
+
+/// When memory runs out the kernel shall end a worker, not the database. Best effort: what fails changes
+/// nothing else.
+void volunteer_for_out_of_memory() {
+  const protocol::FileDescriptor file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  const std::string_view score = "500";
+  if (file.is_open()) static_cast<void>(::write(file.get(), score.data(), score.size()) == 0);
 }
 
 /// Root's rights over files and limits are of no use to a decoder.
@@ -39,10 +44,12 @@ Status drop_capabilities() {
 }  // namespace
 
 Status limit_process(std::uint64_t memory_bytes, std::uint64_t cpu_seconds) {
+  volunteer_for_out_of_memory();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
     return Status::io_error(std::string("prctl: ") + std::strerror(errno));
   }
-  if (!kSanitizer) NVMDB_TRY(set_limit(RLIMIT_AS, memory_bytes, RLIM_INFINITY));
+  // Shadow memory takes terabytes of address space.
+  if (!kSanitizerBuild) NVMDB_TRY(set_limit(RLIMIT_AS, memory_bytes, RLIM_INFINITY));
   NVMDB_TRY(set_limit(RLIMIT_CPU, cpu_seconds, RLIM_INFINITY));
   NVMDB_TRY(set_limit(RLIMIT_NOFILE, 32, 32));
   NVMDB_TRY(set_limit(RLIMIT_NPROC, 0, 0));

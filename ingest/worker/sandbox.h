@@ -7,6 +7,12 @@
 
 namespace nvmdb::ingest {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizerBuild = true;  ///< a build for tests: sanitizers need more than decoders do
+#else
+constexpr bool kSanitizerBuild = false;
+#endif
+
 /// Exit status of a worker that tried a forbidden system call.
 constexpr int kForbiddenCallExit = 86;
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "ingest/worker/sandbox.h"
 #include "storage/base/clock.h"
 #include "tests/e2e/ingest/ingest_pool.h"
 #include "tests/e2e/ingest/wrfout_writer.h"
@@ -14,7 +15,7 @@ namespace {
 
 void put_big_endian(std::string& out, std::uint64_t value, int bytes) {
   for (int i = bytes - 1; i >= 0; --i)
-    out += static_cast<char>(value >> static_cast<unsigned>(8 * i) & 0xffU);
+    out += i < 8 ? static_cast<char>(value >> static_cast<unsigned>(8 * i) & 0xffU) : '\0';
 }
 
 void put_octets(std::string& out, std::initializer_list<std::uint8_t> octets) {
@@ -162,6 +163,7 @@ TEST_F(HostileFiles, ThatNameOtherFilesAreRefused) {
 }
 
 TEST_F(HostileFiles, DoNotMakeWorkersGrow) {
+  if (kSanitizerBuild) GTEST_SKIP() << "sanitizers keep freed memory back";
   write_wrfout(directory_.path() / "good.nc", 0, {.frames = 9});
   std::uint64_t early = 0;
   for (int i = 0; i < 90; ++i) {
