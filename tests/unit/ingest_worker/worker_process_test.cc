@@ -178,6 +178,7 @@ TEST_F(ScriptedWorkers, SeeACleanEnvironment) {
   ASSERT_TRUE((*worker)->await_greeting().is_ok());
   std::ifstream environment("/proc/" + std::to_string((*worker)->pid()) + "/environ");
   const std::string text((std::istreambuf_iterator<char>(environment)), {});
+  if (text.empty()) GTEST_SKIP() << "only root may look at a worker";
   EXPECT_EQ(text.find("NVMDB_TEST_SECRET"), std::string::npos);
   ::unsetenv("NVMDB_TEST_SECRET");
 }
