@@ -26,7 +26,7 @@ enum class GridType : std::uint8_t {
 
 /// The points of a field. Values lie row by row, columns from west to east. Rows run from north to south for grids
 /// from GRIB, whatever the message's scanning mode (ingest puts them so); a Curvilinear grid keeps the file's own
-/// order (WRF: south to north).
+/// order (WRF: south to north), an Unlocated one the order of the message or file.
 /// Units: degrees, metres. Longitudes as the file has them, not wrapped.
 struct Grid {
   GridType type = GridType::Unlocated;

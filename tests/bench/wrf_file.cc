@@ -149,36 +149,23 @@ constexpr std::array<Position, 6> kPositions{{{"XLAT", true, ' '},
                                               {"XLAT_V", true, 'Y'},
                                               {"XLONG_V", false, 'Y'}}};
 
-}  // namespace
-
-void write_wrf_file(const std::filesystem::path& path) {
-  int file = 0;
-  must_nc(nc_create(path.c_str(), NC_CLOBBER | NC_64BIT_OFFSET, &file));
-  const Dimensions d = define_dimensions(file);
-  put_attributes(file);
+struct Ids {
   int times = 0;
-  const std::array<int, 2> time_dims{d.time, d.text};
-  must_nc(nc_def_var(file, "Times", NC_CHAR, 2, time_dims.data(), &times));
-  std::vector<int> position_ids;
-  for (const Position& p : kPositions) {
-    position_ids.push_back(
-        define_variable(file, d, {p.name, p.latitude ? "degree_north" : "degree_east", p.stagger, false, 0, 0}));
-  }
-  std::vector<int> ids;
-  for (const Variable& v : kVariables) ids.push_back(define_variable(file, d, v));
-  int old_fill = 0;
-  must_nc(nc_set_fill(file, NC_NOFILL, &old_fill));
-  must_nc(nc_enddef(file));
+  std::vector<int> positions;
+  std::vector<int> variables;
+};
 
-  const std::array<std::size_t, 4> start{};
+void write_frame(int file, const Ids& ids, std::size_t frame, SeededRandom& random) {
+  const std::array<std::size_t, 4> start{frame};
   const std::array<std::size_t, 2> text_count{1, 19};
-  must_nc(nc_put_vara_text(file, times, start.data(), text_count.data(), "2024-01-15_00:00:00"));
+  std::string time = "2024-01-15_00:00:00";
+  time[12] = static_cast<char>('0' + frame % 10);
+  must_nc(nc_put_vara_text(file, ids.times, start.data(), text_count.data(), time.c_str()));
   for (std::size_t i = 0; i < kPositions.size(); ++i) {
     const Position& p = kPositions[i];
     const std::array<std::size_t, 3> plane{1, kRows + (p.stagger == 'Y' ? 1 : 0), kColumns + (p.stagger == 'X' ? 1 : 0)};
-    must_nc(nc_put_vara_float(file, position_ids[i], start.data(), plane.data(), positions(p.latitude, p.stagger).data()));
+    must_nc(nc_put_vara_float(file, ids.positions[i], start.data(), plane.data(), positions(p.latitude, p.stagger).data()));
   }
-  SeededRandom random(42);
   for (std::size_t i = 0; i < kVariables.size(); ++i) {
     const Variable& v = kVariables[i];
     const std::size_t levels = v.has_levels ? kLevels + (v.stagger == 'Z' ? 1 : 0) : 1;
@@ -187,8 +174,31 @@ void write_wrf_file(const std::filesystem::path& path) {
     const std::vector<float> values = smooth(levels, rows, columns, v.base, v.swing, random);
     std::vector<std::size_t> count = {1, rows, columns};
     if (v.has_levels) count.insert(count.begin() + 1, levels);
-    must_nc(nc_put_vara_float(file, ids[i], start.data(), count.data(), values.data()));
+    must_nc(nc_put_vara_float(file, ids.variables[i], start.data(), count.data(), values.data()));
   }
+}
+
+}  // namespace
+
+void write_wrf_file(const std::filesystem::path& path, int frames) {
+  int file = 0;
+  must_nc(nc_create(path.c_str(), NC_CLOBBER | NC_64BIT_OFFSET, &file));
+  const Dimensions d = define_dimensions(file);
+  put_attributes(file);
+  Ids ids;
+  const std::array<int, 2> time_dims{d.time, d.text};
+  must_nc(nc_def_var(file, "Times", NC_CHAR, 2, time_dims.data(), &ids.times));
+  for (const Position& p : kPositions) {
+    ids.positions.push_back(
+        define_variable(file, d, {p.name, p.latitude ? "degree_north" : "degree_east", p.stagger, false, 0, 0}));
+  }
+  for (const Variable& v : kVariables) ids.variables.push_back(define_variable(file, d, v));
+  int old_fill = 0;
+  must_nc(nc_set_fill(file, NC_NOFILL, &old_fill));
+  must_nc(nc_enddef(file));
+
+  SeededRandom random(42);
+  for (int frame = 0; frame < frames; ++frame) write_frame(file, ids, static_cast<std::size_t>(frame), random);
   must_nc(nc_close(file));
 }
 
