@@ -9,11 +9,21 @@
 
 #include "cli/exit_codes.h"
 #include "cli/values.h"
+#include "server/host_port.h"
 #include "server/version.h"
 #include "storage/base/size_text.h"
 
 namespace nvmdb::cli {
 namespace {
+
+constexpr std::uint64_t kDramBytesMin = 16ULL << 20U;
+
+/// The text itself, when it is an address.
+Result<std::string> host_port(const std::string& text) {
+  const Result<server::HostPort> parsed = server::parse_host_port(text);
+  if (!parsed.is_ok()) return parsed.status();
+  return text;
+}
 
 /// Turns a parse function that returns a Result into an option of CLI11, which wants exceptions.
 template <class Parse, class Store>
@@ -143,11 +153,10 @@ class Parser {
     const char* environment = std::getenv("NVMDB_SERVER");
     arguments_.server = environment != nullptr && *environment != '\0' ? environment : "localhost:50051";
     sub->add_option_function<std::string>(
-           "--server",
-           [this](const std::string& text) {
+           "--server", checked(host_port, [this](const std::string& text) {
              arguments_.server = text;
              server_given_ = true;
-           },
+           }),
            "Server to ask (default: $NVMDB_SERVER, else localhost:50051)")
         ->type_name("HOST:PORT");
     sub->add_option("--pool", arguments_.pool, "Open this pool in the process; no server is needed")
@@ -232,8 +241,15 @@ class Parser {
         ->type_name("DIR");
     sub->add_flag("--no-create", serve.no_create, "Refuse to create a pool");
     const auto size = [](const std::string& text) { return parse_size(text); };
+    const auto dram_size = [](const std::string& text) -> Result<std::uint64_t> {
+      NVMDB_ASSIGN(const std::uint64_t bytes, parse_size(text));
+      if (bytes < kDramBytesMin) {
+        return Status::invalid_argument("--dram " + text + " is too little, the least is " + format_size(kDramBytesMin));
+      }
+      return bytes;
+    };
     sub->add_option_function<std::string>(
-           "--dram", checked(size, [&serve](std::uint64_t bytes) { serve.dram_bytes = bytes; }),
+           "--dram", checked(dram_size, [&serve](std::uint64_t bytes) { serve.dram_bytes = bytes; }),
            "DRAM to use (default: 512MiB)")
         ->type_name("SIZE");
     sub->add_option_function<std::string>(
@@ -241,7 +257,7 @@ class Parser {
            "Size of a new pool (default: 4GiB)")
         ->type_name("SIZE");
     sub->add_option_function<std::string>(
-           "--listen", [&serve](const std::string& text) { serve.listen = text; },
+           "--listen", checked(host_port, [&serve](const std::string& text) { serve.listen = text; }),
            "Address (default: 127.0.0.1:50051); port 0 takes a free one")
         ->type_name("HOST:PORT");
     sub->add_flag("--insecure-listen", serve.insecure_listen,

@@ -82,7 +82,7 @@ Result<Settings> settle(const Arguments& arguments) {
   return settings;
 }
 
-/// Tells of a long recovery, at most twice a second.
+/// Tells of a long recovery, at most twice a second, on a terminal.
 class RecoveryProgress {
  public:
   void operator()(const char* phase, std::uint64_t done, std::uint64_t total) {
@@ -93,7 +93,7 @@ class RecoveryProgress {
         total == 0
             ? 100
             : static_cast<std::uint64_t>(100.0 * static_cast<double>(done) / static_cast<double>(total));
-    say("recovery: " + std::string(phase) + " " + std::to_string(percent) + " %");
+    std::fprintf(stderr, "recovery: %s %llu %%\n", phase, static_cast<unsigned long long>(percent));
   }
 
  private:
@@ -133,10 +133,14 @@ int run_serve(const Arguments& arguments) {
   }
   if (!install_stop_signals()) return fail(Status::io_error("cannot install signal handlers"));
   say(std::string("nvmdb ") + server::kVersion);
-  settings->instance.progress = RecoveryProgress();
+  if (::isatty(STDERR_FILENO) != 0) settings->instance.progress = RecoveryProgress();
   auto instance = server::Instance::open(settings->instance);
   if (!instance.is_ok()) return fail(instance.status());
   describe(**instance);
+  const std::uint64_t has = (*instance)->database().pages().total_pages() * storage::kPageBytes;
+  if (!(*instance)->pool().created() && arguments.serve.nvm_bytes && *arguments.serve.nvm_bytes != has) {
+    say("--nvm " + format_size(*arguments.serve.nvm_bytes) + " is for a new pool: this one keeps its " + format_size(has));
+  }
   if (const auto ingestor = (*instance)->ingestor(); !ingestor.is_ok()) {
     // Questions can still be answered; an ingest is refused with the reason.
     tell_error("ingest is not available: " + ingestor.status().message());

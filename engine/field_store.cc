@@ -14,6 +14,23 @@ namespace {
 
 constexpr std::size_t kDropBatch = 2000;
 
+constexpr std::size_t kNameBytesMax = 128;
+
+/// Names stand in selectors, lists and messages: what would break them is refused.
+Status check_name(const char* what, const std::string& name) {
+  if (name.size() > kNameBytesMax) {
+    return Status::invalid_argument(std::string(what) + " name has " + std::to_string(name.size()) + " bytes, at most " +
+                                    std::to_string(kNameBytesMax) + " are taken");
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '/') {
+      return Status::invalid_argument(std::string(what) + " name holds a control character or '/'; choose another with --" +
+                                      what);
+    }
+  }
+  return Status::ok();
+}
+
 std::string field_words(const Field& field) {
   return "run " + std::to_string(field.key.run) + " parameter " + std::to_string(field.key.parameter) + " level " +
          met::format_level(field.key.level, field.key.bottom) + " step " + met::format_step(field.key.step) +
@@ -206,6 +223,10 @@ Status FieldStore::verify(const ReadView&, const FieldRef& ref) const {
 }
 
 Result<std::unique_ptr<RunWriter>> FieldStore::write(const RunDescription& description) {
+  NVMDB_TRY(check_name("model", description.key.model));
+  NVMDB_TRY(check_name("domain", description.key.domain));
+  NVMDB_TRY(check_name("version", description.key.version));
+  if (description.key.model.empty()) return Status::invalid_argument("a run needs the name of its model");
   for (int attempt = 0; attempt < 8; ++attempt) {
     std::uint64_t id = 0;
     NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {

@@ -103,7 +103,7 @@ class FieldStore {
   [[nodiscard]] Status recover();
 
   /// Opens a run for writing; creates it when it is new (visible with its first step).
-  /// Errors: Conflict (the run is being dropped), Overloaded.
+  /// Errors: InvalidArgument (a name that cannot be used), Conflict (the run is being dropped), Overloaded.
   [[nodiscard]] Result<std::unique_ptr<RunWriter>> write(const RunDescription& run);
 
   [[nodiscard]] Result<ReadView> view();
@@ -146,7 +146,7 @@ class RunWriter {
   [[nodiscard]] Status begin_field(const FieldHeader& header);
   /// Bytes [at, at + bytes.size()) of the extent. Every byte must be written once, pieces in any order.
   [[nodiscard]] Status write(std::uint64_t at, ByteSpan bytes);
-  /// Errors: InvalidArgument (bytes are missing).
+  /// Errors: InvalidArgument (bytes are missing), Conflict (the same field is there on another grid).
   [[nodiscard]] Status end_field(const FieldStatistics& statistics);
   /// Forgets the field begun.
   void cancel_field();

@@ -236,9 +236,13 @@ Status RunWriter::end_field(const FieldStatistics& statistics) {
   field.maximum = statistics.maximum;
   field.mean = statistics.mean;
   field.missing_count = statistics.missing_count;
-  NVMDB_ASSIGN(const bool stored, state_->is_stored_already(field));
+  const Result<bool> stored = state_->is_stored_already(field);
+  if (!stored.is_ok()) {
+    cancel_field();
+    return stored.status();
+  }
   State::Step& step = state_->steps[field.key.step.end_seconds];
-  if (stored) {
+  if (*stored) {
     cancel_field();
     ++step.unchanged;
     return Status::ok();
@@ -260,13 +264,15 @@ void RunWriter::cancel_field() {
 
 Result<bool> RunWriter::State::is_stored_already(const Field& field) {
   bool same = false;
+  bool other_grid = false;
   const index::Key key = rows::field_key(field.key);
   NVMDB_TRY(store.database().run_durable([&](Transaction& transaction) -> Status {
-    same = false;
+    same = other_grid = false;
     const Result<ByteSpan> row = transaction.read(rows::kFieldTable, key);
     if (!row.is_ok()) return row.status().code() == Code::NotFound ? Status::ok() : row.status();
     NVMDB_ASSIGN(const Field there, rows::decode_field(key, *row));
-    if (there.grid != field.grid || !(there.encoding == field.encoding) || there.points != field.points ||
+    other_grid = there.grid != field.grid;
+    if (other_grid || !(there.encoding == field.encoding) || there.points != field.points ||
         there.crc != field.crc) {
       return Status::ok();
     }
@@ -275,6 +281,12 @@ Result<bool> RunWriter::State::is_stored_already(const Field& field) {
     same = a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
     return Status::ok();
   }));
+  // Two domains under one name would destroy each other's steps.
+  if (other_grid) {
+    return Status::conflict("step " + met::format_step(field.key.step) +
+                            " is stored already on another grid; drop the run first, or give the file a --domain or "
+                            "--model of its own");
+  }
   return same;
 }
 

@@ -11,6 +11,10 @@ double wrap_longitude(double degrees) {
 }
 
 double output_longitude(double degrees) {
+  // What a file holds as float32 is printed as it is; sums of steps lose the noise of their last digits.
+  if (degrees >= -180.0 && degrees < 180.0 && degrees == static_cast<double>(static_cast<float>(degrees))) {
+    return degrees + 0.0;
+  }
   const double rounded = std::round(wrap_longitude(degrees) * 1e9) / 1e9;
   return rounded < 180.0 ? rounded + 0.0 : -180.0;
 }

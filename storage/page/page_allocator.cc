@@ -95,7 +95,8 @@ Result<PageRange> PageAllocator::allocate_up_to(std::uint32_t least, std::uint32
   if (longest.count >= least) return take(longest, {kind, owner});
   return Status::out_of_space(
       "pool: " + std::to_string(least) + " neighbouring pages of 2 MiB wanted, longest free run " +
-      std::to_string(longest.count) + ", free in all " + std::to_string(counts_[kind_index(PageKind::Free)]));
+      std::to_string(longest.count) + ", free in all " + std::to_string(counts_[kind_index(PageKind::Free)]) +
+      "; drop a run or make a larger pool");
 }
 
 Result<PageRange> PageAllocator::take(PageRange pages, PageEntry entry) {

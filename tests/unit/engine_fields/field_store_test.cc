@@ -206,6 +206,24 @@ TEST_F(FieldStoreTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(writer->end_field({}).code(), Code::InvalidArgument);
 }
 
+TEST_F(FieldStoreTest, OtherGridUnderTheSameNamesIsRefused) {
+  const RunId run = put_step("wrf", 0, 5).run;
+  {
+    std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run("wrf", 0)).value();
+    const GridId other = writer->grid(test::small_grid(20, 30)).value();
+    EXPECT_EQ(test::put_field(*writer, other, 600, {}).code(), Code::Conflict);
+  }
+  const ReadView view = stack_.store->view().value();
+  EXPECT_EQ(test::checked_column(stack_, view, run, "T2").value()->fields[0].decoder().at(0), 5.0F);
+}
+
+TEST_F(FieldStoreTest, RefusesNamesThatBreakLists) {
+  for (const char* model : {"", "a/b", "a\nb", "\x7f"}) {
+    EXPECT_EQ(stack_.store->write(test::described_run(model, 0)).status().code(), Code::InvalidArgument) << model;
+  }
+  EXPECT_EQ(stack_.store->write(test::described_run(std::string(129, 'x'), 0)).status().code(), Code::InvalidArgument);
+}
+
 TEST_F(FieldStoreTest, FullPoolLosesNothing) {
   const RunId run = put_step("wrf", 0, 5).run;
   std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run("big", 0)).value();

@@ -124,7 +124,8 @@ TEST(PageAllocator, SaysWhatIsMissingWhenFull) {
   const auto refused = (*allocator)->allocate(2, PageKind::Log, 0);
   ASSERT_EQ(refused.status().code(), Code::OutOfSpace);
   EXPECT_EQ(refused.status().message(),
-            "pool: 2 neighbouring pages of 2 MiB wanted, longest free run 1, free in all 2");
+            "pool: 2 neighbouring pages of 2 MiB wanted, longest free run 1, free in all 2; drop a run "
+            "or make a larger pool");
   EXPECT_EQ((*allocator)->allocate(0, PageKind::Log, 0).status().code(), Code::InvalidArgument);
 }
 
