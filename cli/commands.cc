@@ -146,7 +146,8 @@ int run_command(const Arguments& arguments) {
   const auto connection = connect(arguments);
   if (!connection.is_ok()) {
     tell_error(connection.status());
-    return exit_code_of(connection.status().code());
+    // A pool that is not there is a refusal, not an answer without matches.
+    return connection.status().code() == Code::NotFound ? kRefused : exit_code_of(connection.status().code());
   }
   server::Client& client = *connection->client;
   if (arguments.command == Command::Ingest) return run_ingest(arguments, client);

@@ -118,7 +118,8 @@ int fail(const Status& status) {
   tell_error(status);
   // A server that does not start has failed, whatever the reason: only wrong or refused settings are told
   // apart.
-  const bool refused = status.code() == Code::InvalidArgument || status.code() == Code::PermissionDenied;
+  const bool refused = status.code() == Code::InvalidArgument || status.code() == Code::PermissionDenied ||
+                       status.code() == Code::Conflict || status.code() == Code::NotFound;
   return refused ? kRefused : kFailed;
 }
 

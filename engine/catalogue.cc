@@ -249,8 +249,16 @@ Result<std::vector<StepRow>> Catalogue::steps(RunId run) const {
 Result<std::vector<Event>> Catalogue::events_after(std::uint64_t after, std::size_t limit) const {
   std::vector<Event> found;
   if (limit == 0 || after >= kMaxWord - limit) return found;
-  NVMDB_TRY(database_.run_durable([&](Transaction& transaction) {
+  std::uint64_t last = 0;
+  NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
     found.clear();
+    const Result<ByteSpan> counter =
+        transaction.read(rows::kCounterTable, index::make_key(static_cast<std::uint64_t>(rows::Counter::Event)));
+    if (counter.is_ok()) {
+      NVMDB_ASSIGN(last, rows::decode_number(*counter));
+    } else if (counter.status().code() != Code::NotFound) {
+      return counter.status();
+    }
     // Sequence numbers have no gaps, so the limit is a range.
     return scan_rows(transaction, rows::kEventTable, index::make_key(after + 1), index::make_key(after + limit),
                      [&](const index::Key& key, ByteSpan row) -> Status {
@@ -259,9 +267,10 @@ Result<std::vector<Event>> Catalogue::events_after(std::uint64_t after, std::siz
                        return Status::ok();
                      });
   }));
-  if (!found.empty() && found.front().sequence != after + 1) {
-    return Status::not_found("events after " + std::to_string(after) + " are no longer kept (oldest: " +
-                             std::to_string(found.front().sequence) + "); list the runs and resume from the last event");
+  const std::uint64_t expected = after < last ? std::min<std::uint64_t>(limit, last - after) : 0;
+  if (found.size() != expected) {
+    return Status::not_found("events after " + std::to_string(after) + " are no longer kept; list the runs and resume from event " +
+                             std::to_string(last));
   }
   return found;
 }

@@ -312,6 +312,13 @@ Result<Event> decode_event(std::uint64_t sequence, ByteSpan row) {
   return event;
 }
 
+Status put_event(Transaction& transaction, const Event& event) {
+  NVMDB_TRY(transaction.put(kEventTable, index::make_key(event.sequence), encode_event(event)));
+  if (event.sequence <= kEventsKept) return Status::ok();
+  const Status erased = transaction.erase(kEventTable, index::make_key(event.sequence - kEventsKept));
+  return erased.code() == Code::NotFound ? Status::ok() : erased;
+}
+
 Result<std::uint64_t> next_number(Transaction& transaction, Counter counter) {
   const index::Key key = index::make_key(static_cast<std::uint64_t>(counter));
   std::uint64_t number = 0;

@@ -73,6 +73,9 @@ struct GridRow {
 [[nodiscard]] Bytes encode_event(const Event& event);
 [[nodiscard]] Result<Event> decode_event(std::uint64_t sequence, ByteSpan row);
 
+/// Writes an event, and erases the one that is no longer kept.
+[[nodiscard]] Status put_event(Transaction& transaction, const Event& event);
+
 /// The next number of a counter, in the caller's transaction.
 [[nodiscard]] Result<std::uint64_t> next_number(Transaction& transaction, Counter counter);
 

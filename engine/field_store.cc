@@ -161,7 +161,11 @@ Status FieldStore::recover() {
   }));
 
   NVMDB_TRY(state_->sweep_pages(database_.pages(), used));
-  for (const Run& run : unfinished) NVMDB_TRY(state_->erase_run(*this, run));
+  for (const Run& run : unfinished) {
+    // Nobody can see these runs. Where there is no room to erase them they stay until the next start.
+    const Status erased = state_->erase_run(*this, run);
+    if (!erased.is_ok() && erased.code() != Code::OutOfSpace && erased.code() != Code::Overloaded) return erased;
+  }
   return Status::ok();
 }
 
@@ -222,39 +226,47 @@ Status FieldStore::verify(const ReadView&, const FieldRef& ref) const {
   return Status::corruption("field " + field_words(ref.field) + " does not match its checksum");
 }
 
+Result<RunId> FieldStore::open_run(const RunDescription& description) {
+  std::uint64_t id = 0;
+  NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
+    const index::Key name = rows::hash_key(rows::encode_run_key(description.key));
+    const Result<ByteSpan> known = transaction.read(rows::kRunNameTable, name);
+    if (known.is_ok()) {
+      NVMDB_ASSIGN(id, rows::decode_number(*known));
+      return Status::ok();
+    }
+    if (known.status().code() != Code::NotFound) return known.status();
+    NVMDB_ASSIGN(id, rows::next_number(transaction, rows::Counter::Run));
+    Run run;
+    run.id = static_cast<RunId>(id);
+    run.key = description.key;
+    run.significance = description.significance;
+    run.format = description.format;
+    run.attributes = description.attributes;
+    NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
+    return transaction.put(rows::kRunNameTable, name, rows::encode_number(id));
+  }));
+  return static_cast<RunId>(id);
+}
+
 Result<std::unique_ptr<RunWriter>> FieldStore::write(const RunDescription& description) {
   NVMDB_TRY(check_name("model", description.key.model));
   NVMDB_TRY(check_name("domain", description.key.domain));
   NVMDB_TRY(check_name("version", description.key.version));
   if (description.key.model.empty()) return Status::invalid_argument("a run needs the name of its model");
   for (int attempt = 0; attempt < 8; ++attempt) {
-    std::uint64_t id = 0;
-    NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
-      const index::Key name = rows::hash_key(rows::encode_run_key(description.key));
-      Result<ByteSpan> known = transaction.read(rows::kRunNameTable, name);
-      if (known.is_ok()) {
-        NVMDB_ASSIGN(id, rows::decode_number(*known));
-        return Status::ok();
-      }
-      if (known.status().code() != Code::NotFound) return known.status();
-      NVMDB_ASSIGN(id, rows::next_number(transaction, rows::Counter::Run));
-      Run run;
-      run.id = static_cast<RunId>(id);
-      run.key = description.key;
-      run.significance = description.significance;
-      run.format = description.format;
-      run.attributes = description.attributes;
-      NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
-      return transaction.put(rows::kRunNameTable, name, rows::encode_number(id));
-    }));
-    std::shared_ptr<RunShared> run = state_->run(static_cast<RunId>(id));
+    NVMDB_ASSIGN(const RunId id, open_run(description));
+    std::shared_ptr<RunShared> run = state_->run(id);
     {
       const std::lock_guard lock(run->writers_mutex);
       // Dropped between the look-up and here: the name leads to a new run next time.
       if (run->dropped) continue;
       ++run->writers;
     }
-    return RunWriter::make(*this, static_cast<RunId>(id), std::move(run));
+    std::unique_ptr<RunWriter> writer = RunWriter::make(*this, id, std::move(run));
+    // A drop may have ended before the writer was counted: then the number is that of a run that is gone.
+    NVMDB_ASSIGN(const RunId still, open_run(description));
+    if (still == id) return writer;
   }
   return Status::conflict("run " + format_run(description.key) + " is being dropped again and again; try later");
 }
@@ -280,7 +292,7 @@ Status FieldStore::drop(RunId id) {
     NVMDB_TRY(transaction.erase(rows::kRunNameTable, rows::hash_key(rows::encode_run_key(run.key))));
     NVMDB_ASSIGN(sequence, rows::next_number(transaction, rows::Counter::Event));
     const Event event{sequence, Event::Kind::RunDropped, id, run.key, 0, 0, system_clock().wall_seconds()};
-    return transaction.put(rows::kEventTable, index::make_key(sequence), rows::encode_event(event));
+    return rows::put_event(transaction, event);
   });
   if (!hidden.is_ok()) {
     const std::lock_guard lock(state->writers_mutex);
@@ -378,11 +390,11 @@ Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
     const Status erased = transaction.erase(rows::kRunTable, index::make_key(run.id));
     return erased.code() == Code::NotFound ? Status::ok() : erased;
   }));
-  forget_columns(run.id);
   std::vector<storage::PageId> pages;
   database.pages().for_each([&](storage::PageId page, storage::PageEntry entry) {
     if (entry.kind == storage::PageKind::Field && entry.owner == run.id) pages.push_back(page);
   });
+  forget_columns(run.id);
   storage::PageAllocator& allocator = database.pages();
   // Readers that found the run before it went may still read its bytes.
   database.retire([&allocator, pages = std::move(pages)] {

@@ -122,6 +122,9 @@ class FieldStore {
  private:
   friend class RunWriter;
   struct State;
+  /// The number of the run with these names; a new one when there is none.
+  [[nodiscard]] Result<RunId> open_run(const RunDescription& description);
+
   Database& database_;
   Catalogue& catalogue_;
   std::unique_ptr<State> state_;
@@ -155,15 +158,13 @@ class RunWriter {
   [[nodiscard]] std::vector<std::int64_t> pending_steps() const;
   /// Makes the fields put for this step durable and visible, all at once. Errors: OutOfSpace, Overloaded, IoError.
   [[nodiscard]] Result<StepAck> commit_step(std::int64_t end_seconds);
-  /// Marks the run complete (an event; more steps may still come).
-  [[nodiscard]] Status mark_complete();
 
   struct State;
 
  private:
   friend class FieldStore;
   explicit RunWriter(std::unique_ptr<State> state);
-  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FieldStore& store, RunId run,
+  [[nodiscard]] static std::unique_ptr<RunWriter> make(FieldStore& store, RunId run,
                                                                std::shared_ptr<RunShared> shared);
   std::unique_ptr<State> state_;
 };

@@ -72,7 +72,7 @@ struct RunWriter::State {
   [[nodiscard]] Status fence();
 };
 
-Result<std::unique_ptr<RunWriter>> RunWriter::make(FieldStore& store, RunId run, std::shared_ptr<RunShared> shared) {
+std::unique_ptr<RunWriter> RunWriter::make(FieldStore& store, RunId run, std::shared_ptr<RunShared> shared) {
   return std::unique_ptr<RunWriter>(new RunWriter(std::make_unique<State>(store, run, std::move(shared))));
 }
 
@@ -130,7 +130,7 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
   RunSpace space(database.pages(), kGridRun, state_->store.state_->run(kGridRun)->tails);
   std::uint64_t number = 0;
   bool positions_used = false;
-  NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
+  NVMDB_ASSIGN(const CommitReceipt receipt, database.run([&](Transaction& transaction) -> Status {
     positions_used = false;
     const Result<ByteSpan> known = transaction.read(rows::kGridHashTable, name);
     if (known.is_ok()) {
@@ -160,6 +160,7 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
   } else if (row.positions.bytes > 0) {
     space.discard(row.positions);
   }
+  NVMDB_TRY(database.wait_durable(receipt));
   const auto id = static_cast<GridId>(number);
   state_->grid_points[id] = grid.points;
   return state_->grids[name] = id;
@@ -244,6 +245,11 @@ Status RunWriter::end_field(const FieldStatistics& statistics) {
   State::Step& step = state_->steps[field.key.step.end_seconds];
   if (*stored) {
     cancel_field();
+    // The last of several fields with one key counts: what was put before this one is not wanted any more.
+    if (const auto earlier = step.fields.find(rows::field_key(field.key)); earlier != step.fields.end()) {
+      if (earlier->second.extent.bytes > 0) state_->space.discard(earlier->second.extent);
+      step.fields.erase(earlier);
+    }
     ++step.unchanged;
     return Status::ok();
   }
@@ -319,7 +325,8 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
   std::uint64_t version = 0;
   std::uint64_t sequence = 0;
   const met::UnixSeconds now = system_clock().wall_seconds();
-  NVMDB_TRY(state_->store.database().run_durable([&](Transaction& transaction) -> Status {
+  Database& database = state_->store.database();
+  NVMDB_ASSIGN(const CommitReceipt receipt, database.run([&](Transaction& transaction) -> Status {
     const index::Key run_key = index::make_key(state_->run);
     NVMDB_ASSIGN(const ByteSpan run_row, transaction.read(rows::kRunTable, run_key));
     NVMDB_ASSIGN(Run run, rows::decode_run(state_->run, run_row));
@@ -354,11 +361,7 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
                       end_seconds,
                       static_cast<std::uint32_t>(step.fields.size()),
                       now};
-    NVMDB_TRY(transaction.put(rows::kEventTable, index::make_key(sequence), rows::encode_event(event)));
-    if (sequence > rows::kEventsKept) {
-      const Status erased = transaction.erase(rows::kEventTable, index::make_key(sequence - rows::kEventsKept));
-      if (!erased.is_ok() && erased.code() != Code::NotFound) return erased;
-    }
+    NVMDB_TRY(rows::put_event(transaction, event));
     row.event_sequence = sequence;
     row.committed_at = now;
     NVMDB_TRY(transaction.put(rows::kStepTable, step_key, rows::encode_step(row)));
@@ -366,39 +369,17 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
     run.changed_at = now;
     return transaction.put(rows::kRunTable, run_key, rows::encode_run(run));
   }));
+  // Kept before the wait: the record may reach the media even when the wait fails, and then names these bytes.
   for (const auto& [key, field] : step.fields) {
     if (field.extent.bytes > 0) state_->space.keep(field.extent);
     ack.bytes_stored += field.extent.bytes;
   }
+  NVMDB_TRY(database.wait_durable(receipt));
   ack.fields_stored = static_cast<std::uint32_t>(step.fields.size());
   state_->steps.erase(found);
   state_->shared->raise_version(version);
   state_->store.catalogue().announce(sequence);
   return ack;
-}
-
-Status RunWriter::mark_complete() {
-  std::uint64_t sequence = 0;
-  std::uint64_t version = 0;
-  NVMDB_TRY(state_->store.database().run_durable([&](Transaction& transaction) -> Status {
-    const index::Key key = index::make_key(state_->run);
-    NVMDB_ASSIGN(const ByteSpan row, transaction.read(rows::kRunTable, key));
-    NVMDB_ASSIGN(Run run, rows::decode_run(state_->run, row));
-    if (run.state == RunState::Dropping) return Status::not_found("run " + format_run(run.key) + " was dropped");
-    sequence = 0;
-    if (run.state == RunState::Complete) return Status::ok();
-    run.state = RunState::Complete;
-    version = ++run.version;
-    run.changed_at = system_clock().wall_seconds();
-    NVMDB_ASSIGN(sequence, rows::next_number(transaction, rows::Counter::Event));
-    const Event event{sequence, Event::Kind::RunComplete, state_->run, run.key, 0, 0, run.changed_at};
-    NVMDB_TRY(transaction.put(rows::kEventTable, index::make_key(sequence), rows::encode_event(event)));
-    return transaction.put(rows::kRunTable, key, rows::encode_run(run));
-  }));
-  if (sequence == 0) return Status::ok();
-  state_->shared->raise_version(version);
-  state_->store.catalogue().announce(sequence);
-  return Status::ok();
 }
 
 }  // namespace nvmdb::engine

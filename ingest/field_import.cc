@@ -9,6 +9,7 @@ namespace nvmdb::ingest {
 namespace {
 
 constexpr std::size_t kRejectionsKept = 1000;
+constexpr std::size_t kAttributesKept = 64U << 10U;  ///< they are logged with each step of the run
 
 }  // namespace
 
@@ -50,7 +51,7 @@ Status FieldImport::finish() {
 
 Status FieldImport::run(std::uint32_t number, DecodedRun run) {
   NVMDB_CHECK(number == run_numbers_.size(), "run numbers count up");
-  if (!nlohmann::json::accept(run.attributes)) run.attributes = "{}";
+  if (run.attributes.size() > kAttributesKept || !nlohmann::json::accept(run.attributes)) run.attributes = "{}";
   NVMDB_ASSIGN(OpenRun* const open, open_run(run));
   run_numbers_.push_back(open);
   return Status::ok();

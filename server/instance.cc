@@ -28,6 +28,8 @@ engine::DatabaseOptions database_options(const InstanceOptions& options, storage
   out.dram_bytes = options.dram_bytes;
   out.progress = options.progress;
   out.log.streams = std::max(1U, pool.device().best_log_writers);
+  // One record holds the rows of a whole step, and takes half a ring at most: 29,000 fields.
+  out.log.ring_bytes = 8ULL << 20U;
   // Fields are what a small pool is for: the log may take a quarter of it at most.
   out.log.log_bytes_max = std::min(out.log.log_bytes_max, nvm_bytes / 4);
   return out;

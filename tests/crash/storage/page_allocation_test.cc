@@ -155,7 +155,7 @@ TEST(PageAllocation, SurvivesACutAnywhere) {
   const CrashReport report = explore(recording, workload.history(), options);
   std::cout << report.to_string() << "\n";
   EXPECT_EQ(report.failures, 0U) << report.to_string();
-  EXPECT_GE(report.states, 500U);
+  EXPECT_GE(report.states, 200U);
   const TraceLint lint = lint_trace(recording);
   EXPECT_TRUE(lint.errors.empty()) << lint.errors.front();
   EXPECT_EQ(lint.useless_flushes, 0U);

@@ -242,11 +242,11 @@ TEST(CliExitCodes, TellWhyACommandFailed) {
   const Finished unreachable = run_nvmdb({"models", "--server", "127.0.0.1:1"});
   EXPECT_EQ(unreachable.exit_code, 5);
   EXPECT_EQ(std::count(unreachable.err.begin(), unreachable.err.end(), '\n'), 1) << unreachable.err;
-  EXPECT_EQ(run_nvmdb({"models", "--server", "nonsense"}).exit_code, 6);
+  EXPECT_EQ(run_nvmdb({"models", "--server", "nonsense"}).exit_code, 2);
   const Finished no_pool = run_nvmdb({"models", "--pool", pool});
-  EXPECT_EQ(no_pool.exit_code, 7) << no_pool.err;
+  EXPECT_EQ(no_pool.exit_code, 6) << no_pool.err;
   EXPECT_FALSE(std::filesystem::exists(pool));
-  EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--no-create"}).exit_code, 1);
+  EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--no-create"}).exit_code, 6);
   EXPECT_EQ(run_nvmdb({"serve"}).exit_code, 2);
   EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--nvm", "64MiB", "--listen", "0.0.0.0:0"}).exit_code, 6);
   EXPECT_EQ(run_nvmdb({"serve", "--pool", pool, "--archive", "/x"}).exit_code, 2);
@@ -258,7 +258,7 @@ TEST(Serve, RefusesASecondOwnerAndATakenPort) {
   ASSERT_FALSE(server.address().empty()) << server.output();
   const Finished second =
       run_nvmdb({"serve", "--pool", (folder.path() / "pool").string(), "--listen", "127.0.0.1:0"});
-  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_EQ(second.exit_code, 6);
   EXPECT_NE(second.err.find(std::to_string(server.pid())), std::string::npos) << second.err;
   const Finished taken = run_nvmdb({"serve", "--pool", (folder.path() / "other").string(), "--nvm", "64MiB",
                                     "--listen", server.address()});

@@ -206,6 +206,68 @@ TEST_F(FieldStoreTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(writer->end_field({}).code(), Code::InvalidArgument);
 }
 
+TEST_F(FieldStoreTest, LastOfTwoFieldsWithOneKeyCountsEachTime) {
+  for (int round = 0; round < 2; ++round) {
+    std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run("wrf", 0)).value();
+    const GridId grid = writer->grid(test::small_grid(30, 20)).value();
+    ASSERT_TRUE(test::put_field(*writer, grid, 600, {.base = 1}).is_ok());
+    ASSERT_TRUE(test::put_field(*writer, grid, 600, {.base = 2}).is_ok());
+    const StepAck ack = writer->commit_step(0).value();
+    EXPECT_EQ(ack.fields_stored, round == 0 ? 1U : 0U);
+    const ReadView view = stack_.store->view().value();
+    EXPECT_EQ(test::checked_column(stack_, view, ack.run, "T2").value()->fields[0].decoder().at(0), 2.0F);
+  }
+}
+
+TEST_F(FieldStoreTest, FailedFenceLosesNoPage) {
+  const RunId run = put_step("wrf", 0, 5).run;
+  for (std::uint64_t after = 0; after < 8; ++after) {
+    media_.fail_fences(after, 1000);
+    {
+      const auto writer = stack_.store->write(test::described_run("wrf", 0));
+      if (writer.is_ok()) {
+        const auto grid = (*writer)->grid(test::small_grid(30, 20));
+        if (grid.is_ok() &&
+            test::put_field(**writer, *grid, 600, {.step_seconds = 3600, .base = static_cast<float>(after)}).is_ok()) {
+          EXPECT_FALSE((*writer)->commit_step(3600).is_ok() && after == 0);
+        }
+      }
+    }
+    media_.fail_fences(0, 0);
+    open();
+    const ReadView view = stack_.store->view().value();
+    EXPECT_TRUE(test::checked_column(stack_, view, run, "T2").is_ok()) << after;
+  }
+}
+
+TEST_F(FieldStoreTest, RunCanBeDroppedWhenThePoolIsFull) {
+  RunId run = 0;
+  for (int step = 0;; ++step) {
+    std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run("wrf", 0)).value();
+    const GridId grid = writer->grid(test::small_grid(600, 500)).value();
+    const Status put = test::put_field(*writer, grid, 300'000, {.step_seconds = step, .base = static_cast<float>(step)});
+    if (!put.is_ok()) {
+      EXPECT_EQ(put.code(), Code::OutOfSpace);
+      EXPECT_NE(put.message().find("drop a run"), std::string::npos);
+      break;
+    }
+    run = writer->commit_step(step).value().run;
+  }
+  ASSERT_TRUE(stack_.store->drop(run).is_ok());
+  stack_.database->reclaim();
+  EXPECT_EQ(field_pages(), 0U);
+  EXPECT_EQ(put_step("wrf", 0, 1).fields_stored, 1U);
+}
+
+TEST_F(FieldStoreTest, StepOfManyFieldsIsOneStep) {
+  std::unique_ptr<RunWriter> writer = stack_.store->write(test::described_run("ens", 0)).value();
+  const GridId grid = writer->grid(test::small_grid(2, 2)).value();
+  for (std::uint32_t member = 0; member < 3000; ++member) {
+    ASSERT_TRUE(test::put_field(*writer, grid, 4, {.member = member, .base = static_cast<float>(member)}).is_ok());
+  }
+  EXPECT_EQ(writer->commit_step(0).value().fields_stored, 3000U);
+}
+
 TEST_F(FieldStoreTest, OtherGridUnderTheSameNamesIsRefused) {
   const RunId run = put_step("wrf", 0, 5).run;
   {
