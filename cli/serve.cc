@@ -147,6 +147,11 @@ int run_serve(const Arguments& arguments) {
     tell_error("ingest is not available: " + ingestor.status().message());
   }
   auto listener = server::Listener::start(**instance, settings->listener);
+  if (listener.status().code() == Code::Conflict) {
+    // A port that is taken is the machine's state, not a refusal of this pool.
+    tell_error(listener.status());
+    return kFailed;
+  }
   if (!listener.is_ok()) return fail(listener.status());
   say("listening on " + (*listener)->address());
   wait_for_stop_signal();
