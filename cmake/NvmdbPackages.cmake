@@ -1,5 +1,6 @@
 # Debian 12 packages. gRPC is found through its CMake config: pkg-config needs 19 s for it.
 find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)

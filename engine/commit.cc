@@ -7,6 +7,8 @@ namespace nvmdb::engine {
 
 namespace {
 constexpr std::uint32_t kCollectEvery = 64;
+/// Checkpoints that a commit waits for when the log is full.
+constexpr std::uint32_t kReliefsMax = 3;
 }  // namespace
 
 wal::Tid Transaction::State::newest_seen() const {
@@ -25,9 +27,13 @@ Result<CommitReceipt> Transaction::State::commit_reads() {
 }
 
 Result<CommitReceipt> Transaction::State::commit_writes() {
-  NVMDB_TRY(session.ensure_appender());
-  NVMDB_TRY(prepare_tuples());
-  NVMDB_TRY(session.appender->reserve(log_bytes()));
+  Status prepared = prepare();
+  for (std::uint32_t attempt = 0; prepared.code() == Code::OutOfSpace && attempt < kReliefsMax; ++attempt) {
+    // Nothing is locked here, so waiting for the checkpoint holds nobody up.
+    if (Status relief = database.relieve(); !relief.is_ok()) return relief.code() == Code::OutOfSpace ? prepared : relief;
+    prepared = prepare();
+  }
+  NVMDB_TRY(prepared);
   if (!lock_writes()) {
     session.appender->cancel();
     return conflict("record is busy");
@@ -68,15 +74,35 @@ Result<CommitReceipt> Transaction::State::commit_locked() {
   return CommitReceipt{tid, epoch};
 }
 
+Status Transaction::State::prepare() {
+  NVMDB_TRY(session.ensure_appender());
+  NVMDB_TRY(prepare_tuples());
+  std::size_t entries = 0;
+  for (const WriteEntry& write : writes) entries += DirtyList::entry_bytes(write.key.count);
+  if (!session.dirty.reserve(session.memory, entries)) return session.memory.out_of_space();
+  return session.appender->reserve(log_bytes());
+}
+
 /// Gets room, before any lock, for rows that do not fit where their record is.
 Status Transaction::State::prepare_tuples() {
   for (WriteEntry& write : writes) {
-    if (write.action != LogAction::Put) continue;
+    if (write.action != LogAction::Put || write.fresh.kind() != TupleAddress::Kind::None) continue;
     const Tuple* tuple = write.head->location().tuple();
     if (tuple != nullptr && tuple->capacity() >= write.row.size()) continue;
-    write.fresh = session.memory.new_tuple(write.row.size());
-    if (write.fresh == nullptr) return session.memory.out_of_space();
+    NVMDB_TRY(prepare_tuple(write));
   }
+  return Status::ok();
+}
+
+/// A hot page while there is room, else an NVM page without flush or fence.
+Status Transaction::State::prepare_tuple(WriteEntry& write) {
+  if (Tuple* tuple = session.memory.new_tuple(write.row.size()); tuple != nullptr) {
+    write.fresh = TupleAddress(tuple);
+    return Status::ok();
+  }
+  if (!database.options.placement.overflow) return session.memory.out_of_space();
+  NVMDB_ASSIGN(const std::byte* slot, database.tuple_pages->reserve_overflow(write.key.count, write.row.size()));
+  write.fresh = TupleAddress::in_nvm(slot);
   return Status::ok();
 }
 
@@ -100,7 +126,7 @@ bool Transaction::State::lock_writes() {
     }
     // The record was given less room since prepare_tuples() looked; the next attempt will see that.
     const Tuple* tuple = write.head->location().tuple();
-    const bool fits = write.fresh != nullptr || (tuple != nullptr && tuple->capacity() >= write.row.size());
+    const bool fits = write.fresh.kind() != TupleAddress::Kind::None || (tuple != nullptr && tuple->capacity() >= write.row.size());
     if (write.action == LogAction::Put && !fits) {
       unlock_writes(i + 1);
       return false;
@@ -146,6 +172,10 @@ void Transaction::State::apply(wal::Tid tid) {
   std::int64_t rows = 0;
   for (WriteEntry& write : writes) {
     RecordHead& head = *write.head;
+    if (!head.dirty()) {
+      head.set_dirty(true);
+      session.dirty.push(write.table->spec.id, &head, write.key);
+    }
     if (write.action == LogAction::Erase) {
       rows -= write.seen.absent() ? 0 : 1;
       session.queue_unlink(write.table, &head, write.key);
@@ -154,13 +184,17 @@ void Transaction::State::apply(wal::Tid tid) {
     }
     rows += write.seen.absent() ? 1 : 0;
     Tuple* tuple = head.location().tuple();
-    if (write.fresh != nullptr) {
-      write.fresh->store(write.row);
-      head.set_location(TupleAddress(write.fresh));
-      write.fresh = nullptr;
-      if (tuple != nullptr) session.memory.retire_tuple(tuple);
-    } else {
+    if (write.fresh.kind() == TupleAddress::Kind::None) {
       tuple->store(write.row);
+    } else {
+      if (Tuple* fresh = write.fresh.tuple(); fresh != nullptr) {
+        fresh->store(write.row);
+      } else {
+        database.tuple_pages->fill_overflow(write.fresh.slot(), tid, write.table->spec.id, write.key, write.row);
+      }
+      head.set_location(write.fresh);
+      write.fresh = {};
+      if (tuple != nullptr) session.memory.retire_tuple(tuple);
     }
     head.unlock(tid);
   }
@@ -169,7 +203,8 @@ void Transaction::State::apply(wal::Tid tid) {
 
 void Transaction::State::finish(bool committed) {
   for (const WriteEntry& write : writes) {
-    if (write.fresh != nullptr) session.memory.free_tuple(write.fresh);
+    // A slot in an NVM page is garbage of its page.
+    if (Tuple* tuple = write.fresh.tuple(); tuple != nullptr) session.memory.free_tuple(tuple);
     if (!committed && write.created) session.queue_unlink(write.table, write.head, write.key);
   }
   reads.clear();

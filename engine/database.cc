@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/checkpoint_scan.h"
+#include "engine/checkpointer.h"
 #include "engine/recovery.h"
 #include "engine/session_state.h"
 #include "storage/base/clock.h"
@@ -19,6 +21,11 @@ constexpr std::size_t kSessionsMax = wal::EpochClock::kMaxSlots - 8;
 constexpr std::uint32_t kAttemptsMax = 1000;
 constexpr std::uint64_t kBackoffMicrosecondsMax = 1000;
 constexpr std::chrono::milliseconds kCollectInterval{20};
+/// Checkpoints that Database::run waits for when memory, NVM or log space is used up.
+constexpr std::uint32_t kReliefsMax = 3;
+/// NVM pages that stay free for the log and the checkpoints, so that a full pool can be cleaned.
+constexpr std::uint64_t kReservedPagesMin = 4;
+constexpr std::uint64_t kReservedShare = 20;
 
 Status store_root_word(storage::PoolMedia& media, std::uint64_t word, std::uint64_t value) {
   storage::Door& root = media.root_words();
@@ -41,6 +48,12 @@ void back_off(SeededRandom& random, std::uint32_t attempt) {
   std::this_thread::sleep_for(std::chrono::microseconds(random.below(limit)));
 }
 
+/// Where NVM takes what does not fit, tuples leave room in DRAM for the index of what is in NVM.
+std::uint64_t tuple_bytes_max(const DatabaseOptions& options) {
+  if (!options.placement.overflow) return options.dram_bytes;
+  return options.dram_bytes / 100 * options.placement.tuple_percent / storage::kPageBytes * storage::kPageBytes;
+}
+
 }  // namespace
 
 Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::NodeMemory& memory) {
@@ -60,7 +73,11 @@ Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::No
 }
 
 Database::State::State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options)
-    : media(pool_media), options(database_options), hot(database_options.dram_bytes) {}
+    : media(pool_media),
+      options(database_options),
+      hot_budget(database_options.dram_bytes),
+      hot(database_options.dram_bytes, &hot_budget),
+      hot_tuples(tuple_bytes_max(database_options), &hot_budget) {}
 Database::State::~State() = default;
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -73,6 +90,8 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   report.clean_shutdown = media.root_words().load8(storage::kCleanShutdownWord * 8) == 1;
   NVMDB_TRY(store_root_word(media, storage::kCleanShutdownWord, 0));
   NVMDB_ASSIGN(state->pages, storage::PageAllocator::open(media));
+  state->pages->set_reserve(std::max(kReservedPagesMin, state->pages->total_pages() / kReservedShare));
+  state->tuple_pages = std::make_unique<TuplePages>(media, *state->pages);
 
   tell(options, "analysis", 0, 1);
   NVMDB_ASSIGN(const std::unique_ptr<wal::LogReader> reader, wal::LogReader::open(media, *state->pages));
@@ -90,18 +109,23 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   NVMDB_TRY(store_root_word(media, storage::kEpochFloorWord, first.value));
   state->clock = std::make_unique<wal::EpochClock>(first);
 
-  state->table_memory = std::make_unique<RecordMemory>(state->hot, *state->clock);
+  state->table_memory = std::make_unique<RecordMemory>(state->hot, state->hot_tuples, *state->clock);
   NVMDB_ASSIGN(state->tables, TableSet::create(tables, *state->table_memory));
-  NVMDB_TRY(redo(*state, *reader));
+  RecoveryWork work(*state);
+  NVMDB_TRY(scan_checkpoint(work, horizon.durable));
+  NVMDB_TRY(redo(work, *reader));
   tell(options, "redo", horizon.bytes, horizon.bytes);
   // What lies past the horizon was not visited, and the new session of the log names the horizon as its predecessor:
   // it is dead for good. Nothing of it has touched a table, so there is nothing else to undo.
   tell(options, "undo", horizon.discarded_blocks, horizon.discarded_blocks);
   NVMDB_ASSIGN(state->log, wal::Log::start(media, *state->pages, *state->clock, options.log, reader.get()));
+  state->checkpointer = std::make_unique<Checkpointer>(*state);
+  NVMDB_TRY(work.finish());
   report.nanoseconds = system_clock().monotonic_ns() - started;
 
   State* raw = state.get();
   std::unique_ptr<Database> database(new Database(std::move(state)));
+  if (options.log.writer_threads && options.checkpoint.background) raw->checkpointer->start();
   if (options.log.writer_threads) raw->collector = std::thread([raw] { raw->run_collector(); });
   return database;
 }
@@ -116,12 +140,19 @@ Database::~Database() {
     state.collector_wake.notify_all();
     state.collector.join();
   }
+  state.checkpointer->stop();
   Status durable = state.log->wait_durable(state.clock->current());
+  const CheckpointOptions& checkpoint = state.options.checkpoint;
+  // A failed one costs the next start some redo, no more.
+  if (durable.is_ok() && state.options.log.writer_threads && checkpoint.background && checkpoint.at_close) {
+    static_cast<void>(state.checkpointer->run_cycle());
+  }
   {
     const MutexLock lock(state.sessions_mutex);
     NVMDB_CHECK(state.idle.size() == state.sessions.size(), "a database was closed while sessions were in use");
   }
   state.run_retired_calls(~0ULL);
+  state.checkpointer.reset();
   {
     const MutexLock lock(state.sessions_mutex);
     state.idle.clear();
@@ -145,20 +176,26 @@ void Database::State::put_idle(Session::State* session) {
   idle.push_back(session);
 }
 
-Result<Session> Database::session() {
-  State& state = *state_;
-  if (Session::State* idle = state.take_idle(); idle != nullptr) return Session(&state, idle);
-  const MutexLock lock(state.sessions_mutex);
-  wal::EpochClock::Slot* slot = state.sessions.size() < kSessionsMax ? state.clock->acquire_slot() : nullptr;
-  if (slot == nullptr) {
-    return Status::overloaded("all " + std::to_string(state.sessions.size()) + " sessions are in use");
-  }
-  state.sessions.push_back(std::make_unique<Session::State>(state, *slot, state.sessions.size() + 1));
-  return Session(&state, state.sessions.back().get());
+Result<Session::State*> Database::State::take_session() {
+  if (Session::State* session = take_idle(); session != nullptr) return session;
+  const MutexLock lock(sessions_mutex);
+  wal::EpochClock::Slot* slot = sessions.size() < kSessionsMax ? clock->acquire_slot() : nullptr;
+  if (slot == nullptr) return Status::overloaded("all " + std::to_string(sessions.size()) + " sessions are in use");
+  sessions.push_back(std::make_unique<Session::State>(*this, *slot, sessions.size() + 1));
+  return sessions.back().get();
 }
+
+Result<Session> Database::session() {
+  NVMDB_ASSIGN(Session::State* session, state_->take_session());
+  return Session(state_.get(), session);
+}
+
+Status Database::State::relieve() { return checkpointer->relieve(); }
+Status Database::checkpoint() { return state_->checkpointer->run_cycle(); }
 
 Result<CommitReceipt> Database::run(const std::function<Status(Transaction&)>& body) {
   NVMDB_ASSIGN(Session session, this->session());
+  std::uint32_t reliefs = 0;
   for (std::uint32_t attempt = 0;; ++attempt) {
     Transaction transaction = session.begin();
     Status status = body(transaction);
@@ -169,6 +206,11 @@ Result<CommitReceipt> Database::run(const std::function<Status(Transaction&)>& b
       status = receipt.status();
     } else {
       transaction.abort();
+    }
+    // Outside the transaction: its pin keeps memory from being freed.
+    if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax && state_->relieve().is_ok()) {
+      reclaim();
+      continue;
     }
     const bool again = status.code() == Code::Conflict && (conflict || session.state_->transaction.doomed);
     if (!again) return status;
@@ -187,10 +229,12 @@ Status Database::wait_durable(const CommitReceipt& receipt) {
   return state_->log->wait_durable(receipt.epoch);
 }
 
-void Database::retire(std::function<void()> free) {
-  const std::uint64_t epoch = state_->clock->retirement_epoch().value;
-  const MutexLock lock(state_->retired_mutex);
-  state_->retired.push({epoch, std::move(free)});
+void Database::retire(std::function<void()> free) { state_->retire(std::move(free)); }
+
+void Database::State::retire(std::function<void()> free) {
+  const std::uint64_t epoch = clock->retirement_epoch().value;
+  const MutexLock lock(retired_mutex);
+  retired.push({epoch, std::move(free)});
 }
 
 void Database::State::run_retired_calls(std::uint64_t oldest_pinned) {
@@ -268,8 +312,12 @@ DatabaseStatistics Database::statistics() const {
     }
   }
   statistics.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
-  statistics.dram_bytes = state.hot.bytes_used();
-  statistics.dram_bytes_max = state.hot.bytes_max();
+  statistics.dram_bytes = state.hot_budget.bytes_used();
+  statistics.dram_bytes_max = state.hot_budget.bytes_max();
+  statistics.dram_index_bytes = state.hot.bytes_used();
+  statistics.dram_tuple_bytes = state.hot_tuples.bytes_used();
+  statistics.dram_tuples_in_use = state.hot_tuples.bytes_allocated();
+  statistics.checkpoint = state.checkpointer->statistics();
   statistics.log = state.log->statistics();
   return statistics;
 }

@@ -15,8 +15,29 @@
 
 namespace nvmdb::engine {
 
+/// Where new versions go.
+struct PlacementOptions {
+  bool overflow = true;  ///< rows for which no hot page is left go to NVM pages; else writing them is OutOfSpace
+  bool evict = true;     ///< checkpointed rows may leave DRAM when it becomes scarce
+  std::uint32_t tuple_percent = 62;  ///< of the DRAM budget that tuples may take
+};
+
+struct CheckpointOptions {
+  /// A thread runs checkpoints (only together with log.writer_threads). Without it they run in the thread that finds the
+  /// log full.
+  bool background = true;
+  bool at_close = true;  ///< a database that is closed well needs no redo (only together with `background`)
+  std::uint64_t interval_ms = 5000;  ///< at the latest after this time, when something changed
+  /// Tuple pages may take this much of what is live in them, in percent, and some pages more; above it pages with garbage
+  /// are emptied.
+  std::uint64_t space_percent_max = 140;
+  std::uint64_t spare_pages = 3;
+};
+
 struct DatabaseOptions {
   std::uint64_t dram_bytes = 512ULL << 20U;
+  PlacementOptions placement;
+  CheckpointOptions checkpoint;
   wal::LogOptions log;
   std::uint32_t recovery_threads = 2;
   /// Told of recovery's progress: phase ("analysis", "redo", "undo"), done, total (in its own units).
@@ -25,18 +46,41 @@ struct DatabaseOptions {
 
 struct RecoveryReport {
   bool clean_shutdown = false;
-  std::uint64_t records_applied = 0;
+  std::uint64_t checkpoint_tuples = 0;
+  std::uint64_t checkpoint_bytes = 0;
+  std::uint64_t records_applied = 0;  ///< of the log
   std::uint64_t log_bytes = 0;
   std::uint64_t discarded_blocks = 0;
   std::uint64_t nanoseconds = 0;
+};
+
+struct CheckpointStatistics {
+  std::uint64_t epoch = 0;  ///< what committed up to here needs no log
+  std::uint64_t cycles = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t last_cycle_ns = 0;
+  std::uint64_t pages = 0;           ///< checkpoint pages now
+  std::uint64_t overflow_pages = 0;  ///< now
+  std::uint64_t live_bytes = 0;      ///< in them, now
+  std::uint64_t written_bytes = 0;   ///< to checkpoint pages, all in all
+  std::uint64_t tuples_written = 0;
+  std::uint64_t tuples_adopted = 0;  ///< made durable where they were, in overflow pages
+  std::uint64_t tombstones_written = 0;
+  std::uint64_t tuples_evicted = 0;  ///< DRAM copies dropped
+  std::uint64_t tuples_moved = 0;    ///< by the garbage collection
+  std::uint64_t pages_collected = 0;
 };
 
 struct DatabaseStatistics {
   std::uint64_t commits = 0;
   std::uint64_t aborts = 0;
   std::uint64_t rows = 0;
-  std::uint64_t dram_bytes = 0;      ///< tuples, record heads, index nodes, buffers
+  std::uint64_t dram_bytes = 0;  ///< all of the following
   std::uint64_t dram_bytes_max = 0;
+  std::uint64_t dram_index_bytes = 0;   ///< pages of record heads, index nodes, lists of changed records
+  std::uint64_t dram_tuple_bytes = 0;   ///< pages of tuples
+  std::uint64_t dram_tuples_in_use = 0; ///< bytes in these pages that hold tuples
+  CheckpointStatistics checkpoint;
   wal::LogStatistics log;
 };
 
@@ -67,6 +111,10 @@ class Database {
 
   /// Returns when the commit is durable: only then may anybody be told of it.
   [[nodiscard]] Status wait_durable(const CommitReceipt& receipt);
+
+  /// Brings what was committed into checkpoint pages, frees log space and collects garbage, in the calling thread. The
+  /// background does the same when it is due. Errors: OutOfSpace, IoError.
+  [[nodiscard]] Status checkpoint();
 
   /// Calls `free` once no thread that was in an epoch pin when retire() was called is still in it, at the latest when
   /// the database is closed.

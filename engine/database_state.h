@@ -10,6 +10,7 @@
 
 #include "engine/database.h"
 #include "engine/record_memory.h"
+#include "engine/tuple_pages.h"
 #include "index/ordered_index.h"
 #include "storage/base/mutex.h"
 #include "storage/page/hot_pages.h"
@@ -31,6 +32,8 @@ class TableSet {
   [[nodiscard]] static Result<TableSet> create(const std::vector<TableSpec>& specs, index::NodeMemory& memory);
   /// nullptr when there is none.
   [[nodiscard]] Table* find(TableId id) const { return id < by_id_.size() ? by_id_[id].get() : nullptr; }
+  /// One more than the highest number.
+  [[nodiscard]] TableId count() const { return static_cast<TableId>(by_id_.size()); }
 
  private:
   std::vector<std::unique_ptr<Table>> by_id_;
@@ -49,6 +52,9 @@ struct PlantedFaults {
   bool skip_leaf_validation = false;
 };
 
+class Checkpointer;
+class DirtyList;
+
 struct Database::State {
   State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options);
   ~State();
@@ -58,8 +64,11 @@ struct Database::State {
   // In order of construction; destroyed the other way round.
   storage::PoolMedia& media;
   const DatabaseOptions options;
-  storage::HotPages hot;
+  storage::HotBudget hot_budget;
+  storage::HotPages hot;         ///< record heads, index nodes, lists
+  storage::HotPages hot_tuples;  ///< tuples: a part of the budget, so that the index always has room to grow
   std::unique_ptr<storage::PageAllocator> pages;
+  std::unique_ptr<TuplePages> tuple_pages;
   std::unique_ptr<wal::EpochClock> clock;
   std::unique_ptr<RecordMemory> table_memory;  ///< of the roots and of what recovery allocated
   TableSet tables;
@@ -67,6 +76,8 @@ struct Database::State {
   RecoveryReport recovery;
   PlantedFaults planted_faults;
   std::unique_ptr<wal::Log> log;
+  std::vector<std::unique_ptr<DirtyList>> recovered_dirty;  ///< of redo; the checkpointer consumes them
+  std::unique_ptr<Checkpointer> checkpointer;
 
   // Sessions. A session in use belongs to its thread; `idle` ones belong to who takes them from the list.
   mutable Mutex sessions_mutex;
@@ -85,6 +96,11 @@ struct Database::State {
   bool collector_stop = false;  ///< guarded by collector_mutex
   std::thread collector;
 
+  /// Errors: Overloaded (too many sessions).
+  [[nodiscard]] Result<Session::State*> take_session();
+  void retire(std::function<void()> free);
+  /// What a query for DRAM or log space that failed may hope for: see Checkpointer::relieve().
+  [[nodiscard]] Status relieve();
   [[nodiscard]] Session::State* take_idle();
   void put_idle(Session::State* session);
   void run_collector();

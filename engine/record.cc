@@ -1,5 +1,6 @@
 #include "engine/record.h"
 
+#include "engine/tuple_slot.h"
 #include "storage/base/spin.h"
 
 namespace nvmdb::engine {
@@ -8,6 +9,15 @@ namespace {
 // About 130 pauses, then the processor is given away some times: a lock is held for microseconds, unless its holder
 // was preempted.
 constexpr std::uint32_t kWaitRounds = 64;
+
+/// Tuples in NVM pages do not change while anybody can reach them.
+ByteSpan copy_row(ByteSpan row, TransactionArena& arena) {
+  std::byte* to = arena.allocate(row.empty() ? 8 : row.size());
+  if (to == nullptr) return {};
+  if (!row.empty()) std::memcpy(to, row.data(), row.size());
+  return {to, row.size()};
+}
+
 }  // namespace
 
 bool RecordHead::lock(wal::Tid& seen) {
@@ -31,9 +41,17 @@ RecordHead::Copy RecordHead::read(TransactionArena& arena) const {
     if (before.value == kDead) break;
     if (before.locked()) continue;
     if (before.absent()) return {Outcome::Absent, before, {}};
-    const Tuple* tuple = location().tuple();
-    if (tuple == nullptr) continue;
-    const ByteSpan row = tuple->copy(arena);
+    const TupleAddress place = location();
+    ByteSpan row;
+    if (const Tuple* tuple = place.tuple(); tuple != nullptr) {
+      // A line that is in the cache anyway, and stored to only after the evictor came by.
+      if (!referenced_.load(std::memory_order_relaxed)) referenced_.store(true, std::memory_order_relaxed);
+      row = tuple->copy(arena);
+    } else if (const std::byte* slot = place.slot(); slot != nullptr) {
+      row = copy_row(SlotView(slot).row(), arena);
+    } else {
+      continue;
+    }
     if (row.data() == nullptr) return {Outcome::NoMemory, before, {}};
     if (tid_.load(std::memory_order_acquire) == before.value) return {Outcome::Row, before, row};
     arena.rewind(mark);

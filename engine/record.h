@@ -67,8 +67,7 @@ class alignas(8) Tuple {
   }
 };
 
-/// Where the newest version of a record is: two bits of kind, 48 bits of address. NVM kinds are reserved for the
-/// checkpointer, which moves a record by changing this word.
+/// Where the newest version of a record is: two bits of kind, 48 bits of address. A record moves by changing this word.
 class TupleAddress {
  public:
   enum class Kind : std::uint8_t { None = 0, Dram = 1, NvmPage = 2 };
@@ -78,11 +77,21 @@ class TupleAddress {
   explicit TupleAddress(const Tuple* tuple)
       : word_((std::uint64_t{static_cast<std::uint8_t>(Kind::Dram)} << 62U) | reinterpret_cast<std::uintptr_t>(tuple)) {}
 
+  /// A slot of a tuple page.
+  [[nodiscard]] static TupleAddress in_nvm(const std::byte* slot) {
+    return TupleAddress((std::uint64_t{static_cast<std::uint8_t>(Kind::NvmPage)} << 62U) |
+                        reinterpret_cast<std::uintptr_t>(slot));
+  }
+
   [[nodiscard]] std::uint64_t word() const { return word_; }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(word_ >> 62U); }
   /// nullptr unless the kind is Dram.
   [[nodiscard]] Tuple* tuple() const {
     return kind() == Kind::Dram ? reinterpret_cast<Tuple*>(word_ & kAddressMask) : nullptr;
+  }
+  /// nullptr unless the kind is NvmPage.
+  [[nodiscard]] const std::byte* slot() const {
+    return kind() == Kind::NvmPage ? reinterpret_cast<const std::byte*>(word_ & kAddressMask) : nullptr;
   }
 
  private:
@@ -112,6 +121,22 @@ class alignas(32) RecordHead {
   [[nodiscard]] TupleAddress location() const { return TupleAddress(location_.load(std::memory_order_acquire)); }
   void set_location(TupleAddress address) { location_.store(address.word(), std::memory_order_release); }
 
+  /// The newest copy of the record in the checkpoint, or in the one that is being made; nullptr when there is none that a
+  /// deletion would have to cover. The checkpointer's, changed under the lock.
+  [[nodiscard]] const std::byte* home() const { return home_.load(std::memory_order_acquire); }
+  void set_home(const std::byte* slot) { home_.store(slot, std::memory_order_release); }
+
+  /// On a list of records that the checkpointer has to look at. Changed under the lock.
+  [[nodiscard]] bool dirty() const { return dirty_.load(std::memory_order_relaxed); }
+  void set_dirty(bool dirty) { dirty_.store(dirty, std::memory_order_relaxed); }
+
+  /// Was its tuple in DRAM read since the last call? A hint for eviction.
+  [[nodiscard]] bool take_referenced() {
+    const bool referenced = referenced_.load(std::memory_order_relaxed);
+    if (referenced) referenced_.store(false, std::memory_order_relaxed);
+    return referenced;
+  }
+
   /// True for the one caller who is to put the record on a list of records to unlink.
   [[nodiscard]] bool claim_unlink() { return !unlink_claimed_.exchange(true, std::memory_order_acq_rel); }
   void release_unlink() { unlink_claimed_.store(false, std::memory_order_release); }
@@ -128,7 +153,10 @@ class alignas(32) RecordHead {
  private:
   std::atomic<std::uint64_t> tid_;
   std::atomic<std::uint64_t> location_{0};
+  std::atomic<const std::byte*> home_{nullptr};
   std::atomic<bool> unlink_claimed_{false};
+  std::atomic<bool> dirty_{false};
+  mutable std::atomic<bool> referenced_{false};
 };
 static_assert(sizeof(RecordHead) == 32);
 

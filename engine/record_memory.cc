@@ -8,7 +8,7 @@ namespace nvmdb::engine {
 
 RecordMemory::~RecordMemory() {
   // Only at the end of the database: no reader is left.
-  for (; !retired_.empty(); retired_.pop()) cache_.free(retired_.front().block, retired_.front().bytes);
+  for (; !retired_.empty(); retired_.pop()) retired_.front().cache->free(retired_.front().block, retired_.front().bytes);
 }
 
 RecordHead* RecordMemory::new_head() {
@@ -19,7 +19,7 @@ RecordHead* RecordMemory::new_head() {
 Tuple* RecordMemory::new_tuple(std::size_t row_bytes) {
   // The whole block is capacity: a row that grows a little is stored in place.
   const std::size_t block = storage::HotPages::class_bytes(storage::HotPages::class_of(Tuple::block_bytes(row_bytes)));
-  std::byte* memory = cache_.allocate(block);
+  std::byte* memory = tuple_cache_.allocate(block);
   return memory == nullptr ? nullptr : Tuple::create(memory, block);
 }
 
@@ -30,7 +30,7 @@ void RecordMemory::collect() {
   for (std::size_t i = retired_.size(); i-- > 0 && retired_.at(i).epoch == kUnstamped;) retired_.at(i).epoch = now;
   const std::uint64_t oldest = clock_.oldest_pinned().value;
   for (; !retired_.empty() && retired_.front().epoch < oldest; retired_.pop()) {
-    cache_.free(retired_.front().block, retired_.front().bytes);
+    retired_.front().cache->free(retired_.front().block, retired_.front().bytes);
   }
 }
 

@@ -38,7 +38,10 @@ class Fifo {
 /// Threads: one at a time.
 class RecordMemory final : public index::NodeMemory {
  public:
-  RecordMemory(storage::HotPages& pages, wal::EpochClock& clock) : pages_(pages), cache_(pages), clock_(clock) {}
+  /// `pages` for heads, nodes and lists; `tuples` for tuples: they have budgets of their own, because blocks of one do
+  /// not become free for the other.
+  RecordMemory(storage::HotPages& pages, storage::HotPages& tuples, wal::EpochClock& clock)
+      : pages_(pages), cache_(pages), tuple_cache_(tuples), clock_(clock) {}
   ~RecordMemory() override;
 
   // Each returns nullptr when the DRAM budget is reached.
@@ -48,33 +51,40 @@ class RecordMemory final : public index::NodeMemory {
 
   // Nobody else ever saw it.
   void free_head(RecordHead* head) { cache_.free(head, sizeof(RecordHead)); }
-  void free_tuple(Tuple* tuple) { cache_.free(tuple, tuple->block_bytes()); }
+  void free_tuple(Tuple* tuple) { tuple_cache_.free(tuple, tuple->block_bytes()); }
   void free_node(void* node, std::size_t bytes) override { cache_.free(node, bytes); }
 
   // Unlinked: freed by collect() once no pin of that time is left.
-  void retire_head(RecordHead* head) { retire(head, sizeof(RecordHead)); }
-  void retire_tuple(Tuple* tuple) { retire(tuple, tuple->block_bytes()); }
-  void retire_node(void* node, std::size_t bytes) override { retire(node, bytes); }
+  void retire_head(RecordHead* head) { retire(cache_, head, sizeof(RecordHead)); }
+  void retire_tuple(Tuple* tuple) { retire(tuple_cache_, tuple, tuple->block_bytes()); }
+  void retire_node(void* node, std::size_t bytes) override { retire(cache_, node, bytes); }
 
   [[nodiscard]] std::size_t retired() const { return retired_.size(); }
   /// Frees what has no reader left. Call with everything retired so far unlinked, outside latches and locks.
   void collect();
   /// Gives free blocks back to the other threads.
-  void flush() { cache_.flush(); }
+  void flush() {
+    cache_.flush();
+    tuple_cache_.flush();
+  }
   /// "DRAM budget of 512 MiB reached".
   [[nodiscard]] Status out_of_space() const;
 
  private:
   struct Retired {
+    storage::HotPages::Cache* cache;
     void* block;
     std::size_t bytes;
     std::uint64_t epoch;  ///< kUnstamped until collect() stamps it
   };
   static constexpr std::uint64_t kUnstamped = ~0ULL;
-  void retire(void* block, std::size_t bytes) { retired_.push({block, bytes, kUnstamped}); }
+  void retire(storage::HotPages::Cache& cache, void* block, std::size_t bytes) {
+    retired_.push({&cache, block, bytes, kUnstamped});
+  }
 
   storage::HotPages& pages_;
   storage::HotPages::Cache cache_;
+  storage::HotPages::Cache tuple_cache_;
   wal::EpochClock& clock_;
   Fifo<Retired> retired_;
 };

@@ -9,7 +9,6 @@ namespace nvmdb::engine {
 namespace {
 
 constexpr std::uint32_t kArenaPagesMax = 32;
-constexpr std::uint32_t kReservedPages = 4;
 constexpr std::uint64_t kTailBytesMin = 16ULL << 10U;  ///< smaller rests are not worth keeping
 
 }  // namespace
@@ -46,15 +45,8 @@ Status RunSpace::add_arena(std::uint64_t bytes) {
     if (tail.end() - tail.offset >= bytes) return Status::ok();
   }
   const auto needed = narrow<std::uint32_t>((bytes + storage::kPageBytes - 1) / storage::kPageBytes);
-  // The log needs pages too, also for dropping a run when the pool is full.
-  if (const std::uint64_t free = pages_.free_pages(); free < needed + kReservedPages) {
-    return Status::out_of_space("pool is full: " + std::to_string(needed) + " pages of 2 MiB wanted, " +
-                                std::to_string(free) + " free, of which " + std::to_string(kReservedPages) +
-                                " are reserved; drop a run or make a larger pool");
-  }
-  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(next_pages_, pages_.free_pages() - kReservedPages));
   NVMDB_ASSIGN(const storage::PageRange pages,
-               pages_.allocate_up_to(needed, std::max(needed, most), storage::PageKind::Field, run_));
+               pages_.allocate_up_to(needed, std::max(needed, next_pages_), storage::PageKind::Field, run_));
   next_pages_ = std::min(next_pages_ * 2, kArenaPagesMax);
   const std::uint64_t begin = pages.first.offset();
   // Neighbours of the arena in use: grow it, so that a field may lie across the seam.

@@ -8,12 +8,14 @@ namespace nvmdb::engine {
 namespace {
 /// So that one transaction does not pay for all that others left.
 constexpr std::size_t kUnlinksPerCollect = 512;
+/// Records that wait for the log or the checkpointer; those behind them were deleted later.
+constexpr std::size_t kEarlyUnlinksMax = 16;
 }  // namespace
 
 Session::State::State(Database::State& database_state, wal::EpochClock::Slot& epoch_slot, std::uint64_t seed)
     : database(database_state),
       slot(epoch_slot),
-      memory(database_state.hot, *database_state.clock),
+      memory(database_state.hot, database_state.hot_tuples, *database_state.clock),
       transaction(database_state, *this),
       random(seed) {}
 
@@ -58,10 +60,18 @@ bool Session::State::unlink(const UnlinkEntry& entry, wal::Epoch durable) {
     entry.head->unlock(seen);
     return false;
   }
+  // The checkpoint holds a row of this record: its deletion must be there first.
+  if (entry.head->home() != nullptr) {
+    entry.head->unlock(seen);
+    return false;
+  }
+  // Who is on a list of the checkpointer is freed by it.
+  const bool listed = entry.head->dirty();
+  Tuple* tuple = entry.head->location().tuple();
   entry.head->unlock({RecordHead::kDead});
   NVMDB_CHECK(entry.table->index->erase(entry.key, memory), "a record to unlink is not in its index");
-  if (Tuple* tuple = entry.head->location().tuple(); tuple != nullptr) memory.retire_tuple(tuple);
-  memory.retire_head(entry.head);
+  if (tuple != nullptr) memory.retire_tuple(tuple);
+  if (!listed) memory.retire_head(entry.head);
   return true;
 }
 
@@ -71,10 +81,13 @@ void Session::State::collect() {
   const bool pin_here = !pinned;
   if (pin_here) pin();
   const std::size_t count = std::min(unlinks.size(), kUnlinksPerCollect);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t early = 0;
+  for (std::size_t i = 0; i < count && early < kEarlyUnlinksMax; ++i) {
     const UnlinkEntry entry = unlinks.front();
     unlinks.pop();
-    if (!unlink(entry, durable)) unlinks.push(entry);
+    if (unlink(entry, durable)) continue;
+    unlinks.push(entry);
+    ++early;
   }
   if (pin_here) unpin();
   memory.collect();

@@ -7,6 +7,7 @@
 
 #include "engine/arena.h"
 #include "engine/database_state.h"
+#include "engine/dirty_list.h"
 #include "engine/log_codec.h"
 #include "engine/pointer_table.h"
 #include "engine/record.h"
@@ -30,7 +31,7 @@ struct Transaction::State {
     LogAction action;
     bool created;   ///< this transaction put the record into the index
     ByteSpan row;   ///< Put; in the arena
-    Tuple* fresh;   ///< room for a row that does not fit where the record is; nullptr when it fits
+    TupleAddress fresh;  ///< room for a row that does not fit where the record is; empty when it fits
     wal::Tid seen;  ///< set when locked
   };
   struct LockEntry {
@@ -74,7 +75,10 @@ struct Transaction::State {
   [[nodiscard]] Result<CommitReceipt> commit_reads();
   [[nodiscard]] Result<CommitReceipt> commit_writes();
   [[nodiscard]] Result<CommitReceipt> commit_locked();
+  /// Room for everything that the commit will store, log space last. Errors: OutOfSpace, Overloaded, IoError.
+  [[nodiscard]] Status prepare();
   [[nodiscard]] Status prepare_tuples();
+  [[nodiscard]] Status prepare_tuple(WriteEntry& write);
   [[nodiscard]] std::size_t log_bytes() const;
   [[nodiscard]] bool lock_writes();
   void unlock_writes(std::size_t count);
@@ -113,6 +117,7 @@ struct Session::State {
   wal::Tid last_tid;
   Transaction::State transaction;
   Fifo<UnlinkEntry> unlinks;
+  DirtyList dirty;
   SessionCounters counters;
   SeededRandom random;
   bool pinned = false;

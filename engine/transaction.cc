@@ -109,7 +109,7 @@ Status Transaction::State::set_row(WriteEntry& write, ByteSpan row) {
 
 Status Transaction::State::add_write(Table& table, const index::Key& key, RecordHead* head, bool created,
                                      LogAction action, ByteSpan row) {
-  WriteEntry write{head, &table, key, action, created, {}, nullptr, {}};
+  WriteEntry write{head, &table, key, action, created, {}, {}, {}};
   if (action == LogAction::Put) {
     if (Status status = set_row(write, row); !status.is_ok()) {
       if (created) session.queue_unlink(&table, head, key);

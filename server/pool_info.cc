@@ -44,6 +44,9 @@ void add_space(Instance& instance, const engine::DatabaseStatistics& statistics,
   list.section("memory");
   list.number("dram_used", statistics.dram_bytes, "bytes");
   list.number("dram_max", statistics.dram_bytes_max, "bytes");
+  list.number("dram_index", statistics.dram_index_bytes, "bytes");
+  list.number("dram_tuples", statistics.dram_tuple_bytes, "bytes");
+  list.number("dram_tuples_in_use", statistics.dram_tuples_in_use, "bytes");
   list.section("nvm");
   list.number("total", pages.total_pages() * storage::kPageBytes, "bytes");
   list.number("free", pages.free_pages() * storage::kPageBytes, "bytes");
@@ -63,11 +66,27 @@ void add_log(Instance& instance, const engine::DatabaseStatistics& statistics, I
   list.number("written", statistics.log.media_bytes, "bytes");
   list.number("fences", statistics.log.fences);
   list.number("epochs_closed", statistics.log.epochs_closed);
+  const engine::CheckpointStatistics& checkpoint = statistics.checkpoint;
+  list.section("checkpoint");
+  list.number("epoch", checkpoint.epoch);
+  list.number("cycles", checkpoint.cycles);
+  list.number("failures", checkpoint.failures);
+  list.number("last_cycle", checkpoint.last_cycle_ns, "ns");
+  list.number("live", checkpoint.live_bytes, "bytes");
+  list.number("written", checkpoint.written_bytes, "bytes");
+  list.number("tuples_written", checkpoint.tuples_written);
+  list.number("tuples_adopted", checkpoint.tuples_adopted);
+  list.number("tuples_evicted", checkpoint.tuples_evicted);
+  list.number("tuples_moved", checkpoint.tuples_moved);
+  list.number("tombstones_written", checkpoint.tombstones_written);
+  list.number("pages_collected", checkpoint.pages_collected);
   const engine::RecoveryReport& recovery = instance.database().recovery();
   list.section("recovery");
   list.text("last_shutdown", instance.pool().created() ? "new pool"
                              : recovery.clean_shutdown ? "clean"
                                                        : "not clean");
+  list.number("checkpoint_read", recovery.checkpoint_bytes, "bytes");
+  list.number("checkpoint_tuples", recovery.checkpoint_tuples);
   list.number("records_applied", recovery.records_applied);
   list.number("log_read", recovery.log_bytes, "bytes");
   list.number("blocks_discarded", recovery.discarded_blocks);

@@ -30,7 +30,8 @@ std::size_t HotPages::class_bytes(unsigned size_class) {
   return size_class % 2 == 0 ? power : power + power / 2;
 }
 
-HotPages::HotPages(std::uint64_t bytes_max) : bytes_max_(align_up(std::max(bytes_max, kPageBytes), kPageBytes)) {
+HotPages::HotPages(std::uint64_t bytes_max, HotBudget* budget)
+    : bytes_max_(align_up(bytes_max, kPageBytes)), budget_(budget) {
   mapping_bytes_ = bytes_max_ + kPageBytes;
   void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                        -1, 0);
@@ -56,6 +57,7 @@ std::byte* HotPages::take_span(std::size_t bytes) {
   if (static_cast<std::size_t>(page_end_ - page_cursor_) < bytes) {
     const std::uint64_t used = pages_used_.load(std::memory_order_relaxed);
     if (used * kPageBytes >= bytes_max_) return nullptr;
+    if (budget_ != nullptr && !budget_->take_page()) return nullptr;
     page_cursor_ = first_page_ + used * kPageBytes;
     page_end_ = page_cursor_ + kPageBytes;
     pages_used_.store(used + 1, std::memory_order_relaxed);
@@ -90,10 +92,12 @@ HotPages::FreeBlock* HotPages::take(unsigned size_class, std::uint32_t& count) {
     first = block;
   }
   count = taken;
+  allocated_.fetch_add(taken * bytes, std::memory_order_relaxed);
   return first;
 }
 
-void HotPages::give_back(unsigned size_class, FreeBlock* first, FreeBlock* last) {
+void HotPages::give_back(unsigned size_class, FreeBlock* first, FreeBlock* last, std::uint32_t count) {
+  allocated_.fetch_sub(count * class_bytes(size_class), std::memory_order_relaxed);
   SizeClass& central = classes_[size_class];
   const MutexLock lock(central.mutex);
   last->next = central.free;
@@ -138,7 +142,7 @@ void HotPages::Cache::give_back(unsigned size_class, std::uint32_t count) {
   for (std::uint32_t i = 1; i < count; ++i) last = last->next;
   stock.first = last->next;
   stock.count -= count;
-  pages_.give_back(size_class, first, last);
+  pages_.give_back(size_class, first, last, count);
 }
 
 void HotPages::Cache::flush() {

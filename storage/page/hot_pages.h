@@ -10,6 +10,27 @@
 
 namespace nvmdb::storage {
 
+/// DRAM that several HotPages share.
+/// Threads: any number.
+class HotBudget {
+ public:
+  explicit HotBudget(std::uint64_t bytes_max) : pages_max_((bytes_max + kPageBytes - 1) / kPageBytes) {}
+  [[nodiscard]] std::uint64_t bytes_max() const { return pages_max_ * kPageBytes; }
+  [[nodiscard]] std::uint64_t bytes_used() const { return pages_used_.load(std::memory_order_relaxed) * kPageBytes; }
+  /// False when all pages are taken.
+  [[nodiscard]] bool take_page() {
+    std::uint64_t used = pages_used_.load(std::memory_order_relaxed);
+    while (used < pages_max_) {
+      if (pages_used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const std::uint64_t pages_max_;
+  std::atomic<std::uint64_t> pages_used_{0};
+};
+
 /// Hot pages: DRAM in 2 MiB pages (huge pages where the system grants them), cut into blocks of fixed size classes,
 /// bounded by a budget. Holds index nodes, record heads and tuples. A block never crosses a page.
 ///
@@ -20,8 +41,9 @@ class HotPages {
   static constexpr std::size_t kBlockBytesMax = 1ULL << 20U;
   static constexpr unsigned kClassCount = 31;
 
-  /// `bytes_max` is rounded up to whole pages. Address space is reserved at once, memory is taken when touched.
-  explicit HotPages(std::uint64_t bytes_max);
+  /// `bytes_max` is rounded up to whole pages; 0: every allocation fails. Address space is reserved at once, memory is taken when touched.
+  /// Pages also count against `budget`, when there is one; it outlives this object.
+  explicit HotPages(std::uint64_t bytes_max, HotBudget* budget = nullptr);
   ~HotPages();
   HotPages(const HotPages&) = delete;
   HotPages& operator=(const HotPages&) = delete;
@@ -31,6 +53,9 @@ class HotPages {
   [[nodiscard]] std::uint64_t bytes_used() const {
     return pages_used_.load(std::memory_order_relaxed) * kPageBytes;
   }
+
+  /// Bytes of blocks handed to caches and not given back.
+  [[nodiscard]] std::uint64_t bytes_allocated() const { return allocated_.load(std::memory_order_relaxed); }
 
   /// The size class that serves `bytes`; classes are 32, 48, 64, 96, 128, ... 1 MiB.
   [[nodiscard]] static unsigned class_of(std::size_t bytes);
@@ -50,14 +75,16 @@ class HotPages {
   };
   /// Up to `count` blocks as a list; sets `count` to how many there are.
   [[nodiscard]] FreeBlock* take(unsigned size_class, std::uint32_t& count);
-  void give_back(unsigned size_class, FreeBlock* first, FreeBlock* last);
+  void give_back(unsigned size_class, FreeBlock* first, FreeBlock* last, std::uint32_t count);
   [[nodiscard]] std::byte* take_span(std::size_t bytes);
 
   std::uint64_t bytes_max_;
+  HotBudget* budget_;
   std::byte* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;
   std::byte* first_page_ = nullptr;
   std::atomic<std::uint64_t> pages_used_{0};
+  std::atomic<std::uint64_t> allocated_{0};
   Mutex page_mutex_;
   std::byte* page_cursor_ NVMDB_GUARDED_BY(page_mutex_) = nullptr;
   std::byte* page_end_ NVMDB_GUARDED_BY(page_mutex_) = nullptr;

@@ -80,6 +80,22 @@ Result<PageRange> PageAllocator::allocate_up_to(std::uint32_t least, std::uint32
   }
   NVMDB_CHECK(kind != PageKind::Free && kind_index(kind) < kPageKindCount, "a page needs a kind");
   const MutexLock lock(mutex_);
+  const std::uint64_t free = counts_[kind_index(PageKind::Free)];
+  const std::uint64_t reserved = reserve_for(kind);
+  if (free < least + reserved) {
+    return Status::out_of_space("pool is full: " + std::to_string(least) + " pages of 2 MiB wanted, " +
+                                std::to_string(free) + " free, of which " + std::to_string(reserved) +
+                                " are reserved; drop a run or make a larger pool");
+  }
+  return find_and_take(least, static_cast<std::uint32_t>(std::min<std::uint64_t>(most, free - reserved)), {kind, owner});
+}
+
+Result<PageRange> PageAllocator::allocate_reserved(PageKind kind, std::uint32_t owner) {
+  const MutexLock lock(mutex_);
+  return find_and_take(1, 1, {kind, owner});
+}
+
+Result<PageRange> PageAllocator::find_and_take(std::uint32_t least, std::uint32_t most, PageEntry entry) {
   PageRange longest;
   for (std::uint32_t region = 0; region < entries_.size(); ++region) {
     const auto& entries = entries_[region];
@@ -87,16 +103,44 @@ Result<PageRange> PageAllocator::allocate_up_to(std::uint32_t least, std::uint32
     for (FreeRun run = next_free_run(entries, at, most); run.count > 0;
          run = next_free_run(entries, at, most)) {
       if (at == first_free_[region]) first_free_[region] = run.first;
-      if (run.count == most) return take({{region, run.first}, most}, {kind, owner});
+      if (run.count == most) return take({{region, run.first}, most}, entry);
       if (run.count > longest.count) longest = {{region, run.first}, run.count};
       at = run.first + run.count;
     }
   }
-  if (longest.count >= least) return take(longest, {kind, owner});
+  if (longest.count >= least) return take(longest, entry);
   return Status::out_of_space(
       "pool: " + std::to_string(least) + " neighbouring pages of 2 MiB wanted, longest free run " +
       std::to_string(longest.count) + ", free in all " + std::to_string(counts_[kind_index(PageKind::Free)]) +
       "; drop a run or make a larger pool");
+}
+
+std::uint64_t PageAllocator::reserve_for(PageKind kind) const {
+  switch (kind) {
+    case PageKind::Log: return reserve_ / 2;
+    default: return reserve_;
+  }
+}
+
+void PageAllocator::set_reserve(std::uint64_t pages) {
+  const MutexLock lock(mutex_);
+  reserve_ = pages;
+}
+
+std::uint64_t PageAllocator::reserve() const {
+  const MutexLock lock(mutex_);
+  return reserve_;
+}
+
+Status PageAllocator::change(PageId page, PageEntry entry) {
+  const MutexLock lock(mutex_);
+  PageEntry& now = entries_[page.region][page.index];
+  NVMDB_CHECK(now.kind != PageKind::Free && entry.kind != PageKind::Free, "a free page cannot change: " + page_name(page));
+  NVMDB_TRY(set_entries({page, 1}, entry));
+  --counts_[kind_index(now.kind)];
+  ++counts_[kind_index(entry.kind)];
+  now = entry;
+  return Status::ok();
 }
 
 Result<PageRange> PageAllocator::take(PageRange pages, PageEntry entry) {

@@ -219,6 +219,7 @@ TEST(Recovery, ABudgetBelowTheDataIsAnError) {
   }
   engine::DatabaseOptions options = small_options();
   options.dram_bytes = 4ULL << 20U;
+  options.placement.overflow = false;
   EXPECT_EQ(engine::Database::open(media, small_tables(), options).status().code(), Code::OutOfSpace);
 }
 

@@ -16,6 +16,7 @@ TEST(TxnMemory, AFullBudgetRefusesWritesAndKeepsReading) {
   RecordedMedia media;
   engine::DatabaseOptions options = small_options();
   options.dram_bytes = 4ULL << 20U;
+  options.placement.overflow = false;
   const auto database = open_database(media, options);
   std::uint64_t written = 0;
   Status status;

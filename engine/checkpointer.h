@@ -1,0 +1,117 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/arena.h"
+#include "engine/database_state.h"
+#include "engine/record.h"
+#include "engine/record_memory.h"
+#include "engine/tuple_pages.h"
+#include "index/ordered_index.h"
+#include "storage/base/mutex.h"
+
+// Inside of the engine; other folders use database.h.
+namespace nvmdb::engine {
+
+/// Turns what the log holds into checkpoint pages, so that log segments can be freed: the log cleaner. Also collects
+/// garbage among the tuple pages, and drops DRAM copies of checkpointed tuples when the budget is under pressure.
+///
+/// A cycle: everything committed up to the durable epoch E, and perhaps more, is captured record by record, newest
+/// version only; the newest captured version becomes durable in the log; the pages are published; the checkpoint epoch
+/// becomes E; log segments through E are freed. Commits go on all the time.
+/// Threads: any number; one cycle at a time.
+class Checkpointer {
+ public:
+  explicit Checkpointer(Database::State& database);
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Runs cycles in a thread of its own, at a rate that keeps the log and the hot tuples within their budgets.
+  void start();
+  void stop();
+
+  /// One cycle in the calling thread, which holds no lock. Errors: OutOfSpace, IoError.
+  [[nodiscard]] Status run_cycle();
+  /// For who has no log space or memory left: returns when a cycle that began now is over, or after a bounded time.
+  /// Errors: that of the cycle; Overloaded (it takes too long).
+  [[nodiscard]] Status relieve();
+  /// A cycle is wanted soon.
+  void request();
+  /// True when hot tuples are near their budget; cheap.
+  [[nodiscard]] bool under_pressure() const;
+
+  [[nodiscard]] CheckpointStatistics statistics() const;
+
+  /// Tests: the thread begins no cycle while paused.
+  void pause(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
+
+ private:
+  struct Move {
+    RecordHead* head;
+    const std::byte* from;
+    const std::byte* to;
+  };
+
+  /// DRAM that tuples can have.
+  [[nodiscard]] std::uint64_t tuple_budget() const;
+  void run();
+  [[nodiscard]] bool is_due(std::uint64_t now_ns) const;
+  [[nodiscard]] Status cycle();
+  [[nodiscard]] Status capture_all();
+  [[nodiscard]] Status capture(TableId table, RecordHead* head, const std::byte* key_words, std::uint32_t& key_count);
+  [[nodiscard]] Status capture_locked(TableId table, RecordHead& head, const index::Key& key, wal::Tid seen);
+  [[nodiscard]] Status publish();
+  [[nodiscard]] Status advance(wal::Epoch covered);
+
+  // garbage_collection.cc
+  [[nodiscard]] Status collect_garbage();
+  [[nodiscard]] Status empty_page(TuplePage& page, const std::vector<TuplePage*>& pages);
+  void swing(const Move& move);
+  void retire_page(TuplePage& page);
+
+  // eviction.cc
+  void evict();
+  /// Bytes freed in one leaf.
+  [[nodiscard]] std::uint64_t evict_leaf(const index::LeafCopy& leaf);
+
+  Database::State& database_;
+  RecordMemory memory_;
+  wal::EpochClock::Slot* slot_;
+  TransactionArena arena_;
+  wal::Tid newest_captured_;
+
+  Mutex cycle_mutex_;
+  TableId evict_table_ = 0;
+  index::Key evict_key_;
+  index::LeafCopy leaf_;
+
+  std::atomic<bool> paused_{false};
+  std::atomic<std::uint64_t> covered_{0};
+  std::atomic<std::uint64_t> cycles_{0};
+  std::atomic<std::uint64_t> failures_{0};
+  std::atomic<std::uint64_t> tuples_written_{0};
+  std::atomic<std::uint64_t> tuples_adopted_{0};
+  std::atomic<std::uint64_t> tombstones_{0};
+  std::atomic<std::uint64_t> tuples_evicted_{0};
+  std::atomic<std::uint64_t> tuples_moved_{0};
+  std::atomic<std::uint64_t> pages_collected_{0};
+  std::atomic<std::uint64_t> last_cycle_ns_{0};
+  std::atomic<std::uint64_t> last_end_ns_{0};
+
+  std::mutex thread_mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  bool stop_ = false;               ///< these three guarded by thread_mutex_
+  std::uint64_t requested_ = 0;     ///< number of the cycle that is asked for
+  std::uint64_t completed_ = 0;     ///< cycles that the thread ended
+  Status last_status_;
+  std::thread thread_;
+};
+
+}  // namespace nvmdb::engine

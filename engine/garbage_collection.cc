@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "engine/checkpointer.h"
+#include "engine/session_state.h"
+
+namespace nvmdb::engine {
+
+namespace {
+
+using storage::kPageBytes;
+
+/// A page with less garbage is not worth moving.
+constexpr std::uint64_t kGarbageBytesMin = kPageBytes / 16;
+/// Deletions may take this part of the live bytes; then old pages are moved, so that deletions can be forgotten.
+constexpr std::uint64_t kTombstoneShare = 4;
+constexpr std::uint64_t kTombstoneBytesMin = kPageBytes / 4;
+constexpr std::size_t kPagesPerCycle = 64;
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+/// For each table (by its bit) the two pages with the lowest sequences that hold something of it.
+class OldestPages {
+ public:
+  explicit OldestPages(const std::vector<TuplePage*>& pages) {
+    for (const TuplePage* page : pages) {
+      for (std::uint64_t bits = page->tables.load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+        Pair& pair = pairs_[static_cast<std::size_t>(std::countr_zero(bits))];
+        if (page->sequence < pair.first) {
+          pair.second = pair.first;
+          pair.first = page->sequence;
+        } else {
+          pair.second = std::min(pair.second, page->sequence);
+        }
+      }
+    }
+  }
+  /// The lowest sequence of the other pages that may hold an older copy of a key of the table.
+  [[nodiscard]] std::uint64_t other_than(const TuplePage& page, std::size_t table_bit) const {
+    const Pair& pair = pairs_[table_bit];
+    return pair.first == page.sequence ? pair.second : pair.first;
+  }
+  /// True when a tombstone in `page` is still needed.
+  [[nodiscard]] bool needs(const TuplePage& page, TableId table, std::uint64_t barrier) const {
+    return other_than(page, table % 64U) <= barrier;
+  }
+  /// False when surely none of the page's tombstones is needed.
+  [[nodiscard]] bool may_need_tombstones(const TuplePage& page) const {
+    for (std::uint64_t bits = page.tables.load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+      if (other_than(page, static_cast<std::size_t>(std::countr_zero(bits))) <= page.barrier.load(std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct Pair {
+    std::uint64_t first = kNever;
+    std::uint64_t second = kNever;
+  };
+  std::array<Pair, 64> pairs_{};
+};
+
+struct Census {
+  std::uint64_t pages = 0;
+  std::uint64_t live = 0;
+  std::uint64_t tombstones = 0;
+  TuplePage* most_garbage = nullptr;
+  std::uint64_t most_garbage_bytes = 0;
+  TuplePage* empty = nullptr;
+  TuplePage* oldest = nullptr;
+};
+
+Census count_pages(const std::vector<TuplePage*>& pages) {
+  const OldestPages oldest(pages);
+  Census census;
+  for (TuplePage* page : pages) {
+    if (page->retired) continue;
+    ++census.pages;
+    const std::uint64_t tombstones =
+        oldest.may_need_tombstones(*page) ? page->tombstones.load(std::memory_order_relaxed) : 0;
+    const std::uint64_t rows = page->live_rows.load(std::memory_order_relaxed);
+    census.live += rows + tombstones;
+    census.tombstones += tombstones;
+    if (!page->settled) continue;
+    if (rows + tombstones == 0) census.empty = page;
+    const std::uint64_t garbage = kPageBytes - std::min(kPageBytes, rows + tombstones);
+    if (garbage > census.most_garbage_bytes) {
+      census.most_garbage = page;
+      census.most_garbage_bytes = garbage;
+    }
+    if (census.oldest == nullptr || page->sequence < census.oldest->sequence) census.oldest = page;
+  }
+  return census;
+}
+
+/// The page whose content is to be moved next, or nullptr.
+TuplePage* choose_page(const Census& census, const CheckpointOptions& options) {
+  if (census.empty != nullptr) return census.empty;
+  const std::uint64_t allowed = census.live * options.space_percent_max / 100 + options.spare_pages * kPageBytes;
+  if (census.pages * kPageBytes > allowed && census.most_garbage_bytes >= kGarbageBytesMin) return census.most_garbage;
+  if (census.tombstones > kTombstoneBytesMin && census.tombstones > census.live / kTombstoneShare) return census.oldest;
+  return nullptr;
+}
+
+}  // namespace
+
+Status Checkpointer::collect_garbage() {
+  TuplePages& pages = *database_.tuple_pages;
+  for (std::size_t i = 0; i < kPagesPerCycle; ++i) {
+    const std::vector<TuplePage*> all = pages.pages();
+    TuplePage* victim = choose_page(count_pages(all), database_.options.checkpoint);
+    if (victim == nullptr) return Status::ok();
+    NVMDB_TRY(empty_page(*victim, all));
+    retire_page(*victim);
+  }
+  return Status::ok();
+}
+
+/// Copies what is needed of a page into the open checkpoint page and lets the index point there.
+Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& pages) {
+  TuplePages& store = *database_.tuple_pages;
+  const OldestPages oldest(pages);
+  std::vector<Move> moves;
+  database_.clock->pin(*slot_);
+  const Status moved = store.for_each_slot(page, true, [&](const SlotView& slot, std::uint64_t) -> Status {
+    if (slot.is_tombstone()) {
+      if (!oldest.needs(page, slot.table(), slot.barrier())) return Status::ok();
+      return store.append_tombstone(slot.tid(), slot.table(), slot.key(), slot.barrier()).status();
+    }
+    const index::Lookup found = database_.tables.find(slot.table())->index->find(slot.key());
+    if (!found.found) return Status::ok();
+    auto* head = reinterpret_cast<RecordHead*>(found.value);
+    if (head->home() != slot.address()) return Status::ok();
+    NVMDB_ASSIGN(const std::byte* copy, store.append(slot.tid(), slot.table(), slot.key(), slot.row()));
+    moves.push_back({head, slot.address(), copy});
+    return Status::ok();
+  });
+  database_.clock->unpin(*slot_);
+  NVMDB_TRY(moved);
+  NVMDB_TRY(store.publish());
+  // A record with a home stays: only the checkpointer takes the home away.
+  for (const Move& move : moves) swing(move);
+  tuples_moved_.fetch_add(moves.size(), std::memory_order_relaxed);
+  return Status::ok();
+}
+
+void Checkpointer::swing(const Move& move) {
+  wal::Tid seen;
+  while (!move.head->lock(seen)) {
+  }
+  move.head->set_home(move.to);
+  if (move.head->location().slot() == move.from) move.head->set_location(TupleAddress::in_nvm(move.to));
+  move.head->unlock(seen);
+  database_.tuple_pages->drop_row(move.from);
+}
+
+void Checkpointer::retire_page(TuplePage& page) {
+  page.retired = true;
+  pages_collected_.fetch_add(1, std::memory_order_relaxed);
+  database_.retire([this, &page] {
+    const MutexLock lock(cycle_mutex_);
+    // A failed release leaves the page to the next start, which finds nothing new in it.
+    static_cast<void>(database_.tuple_pages->release(page));
+  });
+}
+
+}  // namespace nvmdb::engine

@@ -1,0 +1,227 @@
+#include "engine/recovery_work.h"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/session_state.h"
+
+namespace nvmdb::engine {
+
+RecoveryWorker::RecoveryWorker(Database::State& database)
+    : database_(database),
+      memory_(database.hot, database.hot_tuples, *database.clock),
+      dirty_(std::make_unique<DirtyList>()) {}
+
+RecoveryWorker::~RecoveryWorker() {
+  if (spare_head_ != nullptr) memory_.free_head(spare_head_);
+}
+
+Result<Table*> RecoveryWorker::table_of(TableId id, std::uint32_t key_words, const char* where) const {
+  Table* table = database_.tables.find(id);
+  if (table == nullptr) {
+    return Status::invalid_argument(std::string(where) + " holds rows of table " + std::to_string(id) +
+                                    ", which this program does not know");
+  }
+  if (table->spec.key_words != key_words) {
+    return Status::invalid_argument(std::string(where) + " holds keys of " + std::to_string(key_words) +
+                                    " words for table " + table->spec.name + ", which has " +
+                                    std::to_string(table->spec.key_words));
+  }
+  return table;
+}
+
+RecordHead* RecoveryWorker::find_or_make(Table& table, const index::Key& key) {
+  if (spare_head_ == nullptr) spare_head_ = memory_.new_head();
+  if (spare_head_ == nullptr) return nullptr;
+  const index::Insertion insertion = table.index->insert(key, reinterpret_cast<std::uintptr_t>(spare_head_), memory_);
+  switch (insertion.outcome) {
+    case index::Insertion::Outcome::NoMemory: return nullptr;
+    case index::Insertion::Outcome::Exists: return reinterpret_cast<RecordHead*>(insertion.value);
+    case index::Insertion::Outcome::Inserted: break;
+  }
+  return std::exchange(spare_head_, nullptr);
+}
+
+void RecoveryWorker::note_absent(Table& table, RecordHead& head, const index::Key& key) {
+  if (head.claim_unlink()) deleted_.push_back({&table, &head, key});
+}
+
+void RecoveryWorker::mark_dirty(Table& table, RecordHead& head, const index::Key& key) {
+  if (head.dirty()) return;
+  head.set_dirty(true);
+  dirty_->push(table.spec.id, &head, key);
+}
+
+Status RecoveryWorker::apply(const SlotView& slot, TuplePage& page, wal::Epoch durable) {
+  NVMDB_ASSIGN(Table* table, table_of(slot.table(), slot.key_words(), "the checkpoint"));
+  const wal::Tid tid = slot.tid().order();
+  if (tid.value == 0 || tid.epoch() > durable) {
+    return Status::corruption("region " + std::to_string(page.id.region) + " offset " +
+                              std::to_string(page.id.offset() + static_cast<std::uint64_t>(slot.address() - page.base)) +
+                              ": a checkpoint tuple of epoch " + std::to_string(tid.epoch().value) +
+                              ", but the log is durable up to " + std::to_string(durable.value) + " only");
+  }
+  ++versions;
+  bytes += slot.bytes();
+  page.tables.fetch_or(1ULL << (slot.table() % 64U), std::memory_order_relaxed);
+  const index::Key key = slot.key();
+  RecordHead* head = find_or_make(*table, key);
+  if (head == nullptr) return memory_.out_of_space();
+  wal::Tid seen;
+  while (!head->lock(seen)) {
+  }
+  wal::Tid now = seen;
+  const std::byte* old = head->home();
+  const bool tombstone = slot.is_tombstone();
+  if (tombstone) page.note_tombstone(slot.bytes(), slot.barrier());
+  if (seen.order() < tid) {
+    now = slot.tid();
+    head->set_home(tombstone ? nullptr : slot.address());
+    head->set_location(tombstone ? TupleAddress() : TupleAddress::in_nvm(slot.address()));
+    if (!tombstone) page.live_rows.fetch_add(slot.bytes(), std::memory_order_relaxed);
+    if (old != nullptr) database_.tuple_pages->drop_row(old);
+    rows_ += (now.absent() ? 0 : 1) - (seen.absent() ? 0 : 1);
+    if (tombstone) note_absent(*table, *head, key);
+  }
+  head->unlock(now);
+  return Status::ok();
+}
+
+Status RecoveryWorker::apply(const LogOperation& operation, wal::Tid tid) {
+  NVMDB_ASSIGN(Table* table, table_of(operation.table, operation.key.count, "the log"));
+  RecordHead* head = find_or_make(*table, operation.key);
+  if (head == nullptr || !dirty_->reserve(memory_, DirtyList::entry_bytes(operation.key.count))) {
+    return memory_.out_of_space();
+  }
+  wal::Tid seen;
+  while (!head->lock(seen)) {
+  }
+  Status status;
+  wal::Tid now = seen;
+  // A new head has the Tid 0, which no transaction has.
+  if (seen.order() < tid) {
+    const bool put = operation.action == LogAction::Put;
+    if (put) {
+      status = store(*head, *table, operation, tid);
+    } else if (head->location().slot() != nullptr) {
+      head->set_location(TupleAddress());
+    }
+    if (status.is_ok()) {
+      now = put ? tid : wal::Tid{tid.value | wal::Tid::kAbsentBit};
+      mark_dirty(*table, *head, operation.key);
+    }
+    rows_ += (now.absent() ? 0 : 1) - (seen.absent() ? 0 : 1);
+    if (now.absent()) note_absent(*table, *head, operation.key);
+  }
+  head->unlock(now);
+  return status;
+}
+
+/// The caller holds the lock, and nobody reads during recovery.
+Status RecoveryWorker::store(RecordHead& head, Table& table, const LogOperation& operation, wal::Tid tid) {
+  Tuple* tuple = head.location().tuple();
+  if (tuple != nullptr && tuple->capacity() >= operation.row.size()) {
+    tuple->store(operation.row);
+    return Status::ok();
+  }
+  if (Tuple::block_bytes(operation.row.size()) > storage::HotPages::kBlockBytesMax) {
+    return Status::corruption("the log holds a row of " + std::to_string(operation.row.size()) + " bytes");
+  }
+  if (Tuple* fresh = memory_.new_tuple(operation.row.size()); fresh != nullptr) {
+    fresh->store(operation.row);
+    head.set_location(TupleAddress(fresh));
+  } else if (database_.options.placement.overflow) {
+    NVMDB_ASSIGN(const std::byte* slot,
+                 database_.tuple_pages->reserve_overflow(operation.key.count, operation.row.size()));
+    database_.tuple_pages->fill_overflow(slot, tid, table.spec.id, operation.key, operation.row);
+    head.set_location(TupleAddress::in_nvm(slot));
+  } else {
+    return memory_.out_of_space();
+  }
+  if (tuple != nullptr) memory_.free_tuple(tuple);
+  return Status::ok();
+}
+
+RecoveryWork::RecoveryWork(Database::State& database) : database_(database) {
+  const std::uint32_t count = std::clamp(database.options.recovery_threads, 1U, 64U);
+  for (std::uint32_t i = 0; i < count; ++i) workers_.push_back(std::make_unique<RecoveryWorker>(database));
+}
+
+Status RecoveryWork::for_each(std::size_t count, const std::function<Status(RecoveryWorker&, std::size_t)>& task) {
+  if (workers_.size() == 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) NVMDB_TRY(task(*workers_[0], i));
+    return Status::ok();
+  }
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::vector<Status> results(workers_.size());
+  const auto threads = static_cast<int>(workers_.size());
+  // The recovery's own number of threads, also above that of the processors.
+  const oneapi::tbb::global_control limit(oneapi::tbb::global_control::max_allowed_parallelism, workers_.size());
+  oneapi::tbb::task_arena arena(threads);
+  arena.execute([&] {
+    oneapi::tbb::parallel_for(0, threads, 1, [&](int thread) {
+      const auto number = static_cast<std::size_t>(thread);
+      for (std::size_t i = next++; i < count && !stop.load(std::memory_order_relaxed); i = next++) {
+        results[number] = task(*workers_[number], i);
+        if (!results[number].is_ok()) stop.store(true, std::memory_order_relaxed);
+      }
+    }, oneapi::tbb::static_partitioner());
+  });
+  for (const Status& result : results) NVMDB_TRY(result);
+  return Status::ok();
+}
+
+void RecoveryWork::report(const char* phase, std::uint64_t done, std::uint64_t total) {
+  const auto& progress = database_.options.progress;
+  if (!progress) return;
+  const MutexLock lock(report_mutex_);
+  progress(phase, std::min(done, total), total);
+}
+
+std::uint64_t RecoveryWork::versions() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->versions;
+  return sum;
+}
+
+void RecoveryWork::forget(const UnlinkEntry& entry) {
+  NVMDB_CHECK(entry.table->index->erase(entry.key, *database_.table_memory), "a deleted record is not in its index");
+  if (Tuple* tuple = entry.head->location().tuple(); tuple != nullptr) database_.table_memory->free_tuple(tuple);
+  if (entry.head->dirty()) {
+    // On a list of the checkpointer, which frees it.
+    entry.head->unlock({RecordHead::kDead});
+  } else {
+    database_.table_memory->free_head(entry.head);
+  }
+}
+
+Status RecoveryWork::finish() {
+  NVMDB_ASSIGN(Session::State* session, database_.take_session());
+  std::int64_t rows = 0;
+  for (const auto& worker : workers_) {
+    rows += worker->rows_;
+    for (const UnlinkEntry& entry : worker->deleted_) {
+      if (!entry.head->tid().absent()) {
+        entry.head->release_unlink();
+      } else if (entry.head->home() != nullptr) {
+        // The checkpointer has to see the deletion first.
+        session->unlinks.push(entry);
+      } else {
+        forget(entry);
+      }
+    }
+    if (!worker->dirty_->empty()) database_.recovered_dirty.push_back(std::move(worker->dirty_));
+  }
+  workers_.clear();
+  database_.put_idle(session);
+  database_.recovered_rows += static_cast<std::uint64_t>(rows);
+  return Status::ok();
+}
+
+}  // namespace nvmdb::engine
