@@ -22,8 +22,14 @@ Status scan_checkpoint(RecoveryWork& work, wal::Epoch durable) {
   std::atomic<std::uint64_t> bytes{0};
   NVMDB_TRY(work.for_each(pages.size(), [&](RecoveryWorker& worker, std::size_t i) -> Status {
     TuplePage& page = *pages[i];
+    RecoveryWorker::PageTotals totals;
     NVMDB_TRY(database.tuple_pages->for_each_slot(
-        page, true, [&](const SlotView& slot, std::uint64_t) { return worker.apply(slot, page, durable); }));
+        page, [&](const SlotView& slot, std::uint64_t at, std::uint32_t slot_bytes) -> Status {
+          NVMDB_TRY(database.tuple_pages->verify(page, slot, at, slot_bytes));
+          return worker.apply(slot, page, durable, totals);
+        }));
+    page.live_rows.fetch_add(totals.live_rows, std::memory_order_relaxed);
+    page.tables.fetch_or(totals.tables, std::memory_order_relaxed);
     bytes.fetch_add(page.published, std::memory_order_relaxed);
     work.report("checkpoint", done.fetch_add(1, std::memory_order_relaxed) + 1, pages.size());
     return Status::ok();

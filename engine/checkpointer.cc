@@ -1,5 +1,8 @@
 #include "engine/checkpointer.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,10 +15,16 @@ namespace nvmdb::engine {
 
 namespace {
 
+constexpr int kNice = -5;
 constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr std::chrono::seconds kReliefTime{10};
 /// A cycle is due when the log has filled this part of its budget.
 constexpr std::uint64_t kLogShare = 4;
+/// Writers are held back while the log is fuller than this, in percent.
+constexpr std::uint64_t kThrottlePercent = 75;
+constexpr std::chrono::milliseconds kThrottleTime{100};
+/// Captured tuples are published after so many bytes.
+constexpr std::uint64_t kPublishBytes = 4 * storage::kPageBytes;
 
 }  // namespace
 
@@ -29,6 +38,8 @@ Checkpointer::Checkpointer(Database::State& database)
 
 Checkpointer::~Checkpointer() {
   stop();
+  // No reader is left. What cannot be released is garbage that the next start finds.
+  for (; !retired_.empty(); retired_.pop()) static_cast<void>(database_.tuple_pages->release(*retired_.front().page));
   database_.clock->release_slot(*slot_);
 }
 
@@ -79,6 +90,9 @@ bool Checkpointer::is_due(std::uint64_t now_ns) const {
 }
 
 void Checkpointer::run() {
+  // Beside long queries on a full machine the log must still be emptied, else writers wait. Only a wish: it needs a
+  // privilege.
+  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice));
   std::unique_lock lock(thread_mutex_);
   while (!stop_) {
     wake_.wait_for(lock, kLookEvery, [this] { return stop_ || requested_ > completed_; });
@@ -91,15 +105,31 @@ void Checkpointer::run() {
     }
     const bool asked = requested_ > completed_;
     lock.unlock();
+    update_throttle();
     const bool run_now = asked || is_due(system_clock().monotonic_ns());
     Status status;
     if (run_now) status = run_cycle();
+    update_throttle();
     lock.lock();
     if (!run_now) continue;
     ++completed_;
     last_status_ = status;
     done_.notify_all();
   }
+}
+
+void Checkpointer::update_throttle() {
+  if (!thread_.joinable()) return;
+  const wal::LogStatistics log = database_.log->statistics();
+  const bool full = log.log_bytes > log.log_bytes_max / 100 * kThrottlePercent;
+  if (throttling_.exchange(full, std::memory_order_relaxed) && !full) done_.notify_all();
+}
+
+void Checkpointer::wait_for_log() {
+  std::unique_lock lock(thread_mutex_);
+  requested_ = std::max(requested_, completed_ + 1);
+  wake_.notify_all();
+  done_.wait_for(lock, kThrottleTime, [this] { return stop_ || !throttling_.load(std::memory_order_relaxed); });
 }
 
 Status Checkpointer::relieve() {
@@ -142,12 +172,12 @@ Status Checkpointer::cycle() {
     if (page->closed && !page->settled && page->closed_epoch != 0 && page->closed_epoch < oldest) settling.push_back(page);
   }
   pages.close_overflow(database_.clock->retirement_epoch().value);
+  NVMDB_TRY(release_retired());
 
   Status captured = capture_all();
   if (captured.code() == Code::OutOfSpace) {
     // Publishing what fits makes older copies garbage; then there may be room for the rest.
-    NVMDB_TRY(publish());
-    NVMDB_TRY(collect_garbage());
+    NVMDB_TRY(publish_and_collect());
     captured = capture_all();
   }
   NVMDB_TRY(captured);
@@ -166,17 +196,19 @@ Status Checkpointer::capture_all() {
     for (const auto& session : database_.sessions) lists.push_back(&session->dirty);
   }
   for (const auto& list : database_.recovered_dirty) lists.push_back(list.get());
+  const auto key_words_of = [this](TableId table) { return database_.tables.find(table)->spec.key_words; };
   for (DirtyList* list : lists) {
-    NVMDB_TRY(list->consume(memory_, [this](TableId table, RecordHead* head, const std::byte* words, std::uint32_t& count) {
-      return capture(table, head, words, count);
+    NVMDB_TRY(list->consume(memory_, key_words_of, [this](TableId table, RecordHead* head, const std::byte* words) -> Status {
+      if (database_.tuple_pages->written_bytes() - published_bytes_ >= kPublishBytes) NVMDB_TRY(publish_and_collect());
+      return capture(table, head, words);
     }));
   }
   return Status::ok();
 }
 
-Status Checkpointer::capture(TableId table, RecordHead* head, const std::byte* key_words, std::uint32_t& key_count) {
+Status Checkpointer::capture(TableId table, RecordHead* head, const std::byte* key_words) {
   index::Key key;
-  key.count = key_count = database_.tables.find(table)->spec.key_words;
+  key.count = database_.tables.find(table)->spec.key_words;
   std::memcpy(key.words.data(), key_words, key.count * 8);
   wal::Tid seen;
   while (!head->lock(seen)) {
@@ -213,7 +245,7 @@ Status Checkpointer::capture_locked(TableId table, RecordHead& head, const index
     const TransactionArena::Mark mark = arena_.mark();
     const ByteSpan row = head.location().tuple()->copy(arena_);
     if (row.data() == nullptr) return Status::overloaded("checkpoint: no memory for a row");
-    NVMDB_ASSIGN(copy, pages.append(seen.order(), table, key, row));
+    NVMDB_ASSIGN(copy, pages.append(seen.order(), table, key, row, memory_.hint_of(&head)));
     arena_.rewind(mark);
     tuples_written_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -229,7 +261,17 @@ Status Checkpointer::publish() {
   TuplePages& pages = *database_.tuple_pages;
   pages.write_out();
   NVMDB_TRY(database_.log->wait_durable(newest_captured_.epoch()));
-  return pages.publish();
+  NVMDB_TRY(pages.publish());
+  published_bytes_ = pages.written_bytes();
+  return Status::ok();
+}
+
+Status Checkpointer::publish_and_collect() {
+  update_throttle();
+  NVMDB_TRY(publish());
+  NVMDB_TRY(collect_garbage());
+  published_bytes_ = database_.tuple_pages->written_bytes();
+  return Status::ok();
 }
 
 Status Checkpointer::advance(wal::Epoch covered) {

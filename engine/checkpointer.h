@@ -43,6 +43,11 @@ class Checkpointer {
   [[nodiscard]] Status relieve();
   /// A cycle is wanted soon.
   void request();
+  /// Writers call it when they have committed and hold neither lock nor pin: while the log is three quarters full they wait
+  /// here, for a bounded time, instead of finding it full in the middle of a commit.
+  void pace_writer() {
+    if (throttling_.load(std::memory_order_relaxed)) [[unlikely]] wait_for_log();
+  }
   /// True when hot tuples are near their budget; cheap.
   [[nodiscard]] bool under_pressure() const;
 
@@ -61,19 +66,26 @@ class Checkpointer {
   /// DRAM that tuples can have.
   [[nodiscard]] std::uint64_t tuple_budget() const;
   void run();
+  void wait_for_log();
+  void update_throttle();
   [[nodiscard]] bool is_due(std::uint64_t now_ns) const;
   [[nodiscard]] Status cycle();
+  /// Captures and publishes all that is listed, some megabytes at a time: so what becomes garbage is collected meanwhile.
   [[nodiscard]] Status capture_all();
-  [[nodiscard]] Status capture(TableId table, RecordHead* head, const std::byte* key_words, std::uint32_t& key_count);
+  [[nodiscard]] Status capture(TableId table, RecordHead* head, const std::byte* key_words);
   [[nodiscard]] Status capture_locked(TableId table, RecordHead& head, const index::Key& key, wal::Tid seen);
   [[nodiscard]] Status publish();
+  [[nodiscard]] Status publish_and_collect();
   [[nodiscard]] Status advance(wal::Epoch covered);
 
   // garbage_collection.cc
   [[nodiscard]] Status collect_garbage();
   [[nodiscard]] Status empty_page(TuplePage& page, const std::vector<TuplePage*>& pages);
+  [[nodiscard]] RecordHead* head_of(const TuplePage& page, const SlotView& slot) const;
   void swing(const Move& move);
   void retire_page(TuplePage& page);
+  /// Releases retired pages that no reader can be in.
+  [[nodiscard]] Status release_retired();
 
   // eviction.cc
   void evict();
@@ -85,6 +97,12 @@ class Checkpointer {
   wal::EpochClock::Slot* slot_;
   TransactionArena arena_;
   wal::Tid newest_captured_;
+  std::uint64_t published_bytes_ = 0;  ///< TuplePages::written_bytes() at the last publish()
+  struct Retired {
+    TuplePage* page;
+    std::uint64_t epoch;
+  };
+  Fifo<Retired> retired_;
 
   Mutex cycle_mutex_;
   TableId evict_table_ = 0;
@@ -92,6 +110,7 @@ class Checkpointer {
   index::LeafCopy leaf_;
 
   std::atomic<bool> paused_{false};
+  std::atomic<bool> throttling_{false};
   std::atomic<std::uint64_t> covered_{0};
   std::atomic<std::uint64_t> cycles_{0};
   std::atomic<std::uint64_t> failures_{0};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/checkpointer.h"
 #include "engine/session_state.h"
 #include "storage/base/check.h"
 
@@ -190,7 +191,8 @@ void Transaction::State::apply(wal::Tid tid) {
       if (Tuple* fresh = write.fresh.tuple(); fresh != nullptr) {
         fresh->store(write.row);
       } else {
-        database.tuple_pages->fill_overflow(write.fresh.slot(), tid, write.table->spec.id, write.key, write.row);
+        database.tuple_pages->fill_overflow(write.fresh.slot(), tid, write.table->spec.id, write.key, write.row,
+                                           session.memory.hint_of(&head));
       }
       head.set_location(write.fresh);
       write.fresh = {};
@@ -210,14 +212,17 @@ void Transaction::State::finish(bool committed) {
   reads.clear();
   leaves.clear();
   leaf_places.clear();
-  writes.clear();
   write_places.clear();
   arena.reset();
+  const bool wrote = committed && !writes.empty();
+  writes.clear();
   open = false;
+  const bool unpinned = pinned_here;
   if (pinned_here) session.unpin();
   pinned_here = false;
   SessionCounters::add(committed ? session.counters.commits : session.counters.aborts, std::uint64_t{1});
   if (session.has_garbage() && ++session.since_collect >= kCollectEvery) session.collect();
+  if (wrote && unpinned) database.checkpointer->pace_writer();
 }
 
 }  // namespace nvmdb::engine

@@ -30,7 +30,7 @@ struct CheckpointOptions {
   std::uint64_t interval_ms = 5000;  ///< at the latest after this time, when something changed
   /// Tuple pages may take this much of what is live in them, in percent, and some pages more; above it pages with garbage
   /// are emptied.
-  std::uint64_t space_percent_max = 140;
+  std::uint64_t space_percent_max = 130;
   std::uint64_t spare_pages = 3;
 };
 

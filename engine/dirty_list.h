@@ -53,22 +53,28 @@ class DirtyList {
     room_ = room_ > bytes ? room_ - bytes : 0;
   }
 
-  /// Gives each entry that was there when it began to `take(table number, head, words of the key)`, which returns the
-  /// number of key words or a failed Status: then that entry stays, with those behind it.
-  template <class Take>
-  [[nodiscard]] Status consume(RecordMemory& memory, const Take& take) {
+  /// Gives each entry that was there when it began to `take(table number, head, words of the key)`. When that fails, the
+  /// entry stays, with those behind it. `key_words_of(table number)` is how long the keys of a table are.
+  template <class KeyWords, class Take>
+  [[nodiscard]] Status consume(RecordMemory& memory, const KeyWords& key_words_of, const Take& take) {
     Chunk* chunk = first_.load(std::memory_order_acquire);
     while (chunk != nullptr) {
       // `next` first: once it is there, `used` is final.
       Chunk* next = chunk->next.load(std::memory_order_acquire);
       const std::uint32_t used = chunk->used.load(std::memory_order_acquire);
+      const auto advance = [&](std::uint32_t at) {
+        return at + static_cast<std::uint32_t>(entry_bytes(key_words_of(chunk->table(at))));
+      };
+      // Cursors that run ahead ask for what the entries will need: first the head, nearer the row and its old copy.
+      std::uint32_t far = chunk->read;
+      std::uint32_t near = chunk->read;
+      for (std::uint32_t i = 0; i < kFar && far < used; ++i) far = fetch_head(*chunk, far, advance);
+      for (std::uint32_t i = 0; i < kNear && near < used; ++i) near = fetch_row(*chunk, near, advance);
       while (chunk->read < used) {
-        std::uint64_t word;
-        std::memcpy(&word, chunk->data + chunk->read, 8);
-        auto* head = reinterpret_cast<RecordHead*>(word & ((1ULL << 48U) - 1));
-        std::uint32_t key_words = 0;
-        NVMDB_TRY(take(static_cast<TableId>(word >> 48U), head, chunk->data + chunk->read + 8, key_words));
-        chunk->read += static_cast<std::uint32_t>(entry_bytes(key_words));
+        if (far < used) far = fetch_head(*chunk, far, advance);
+        if (near < used) near = fetch_row(*chunk, near, advance);
+        NVMDB_TRY(take(chunk->table(chunk->read), chunk->head(chunk->read), chunk->data + chunk->read + 8));
+        chunk->read = advance(chunk->read);
       }
       if (next == nullptr) return Status::ok();
       first_.store(next, std::memory_order_relaxed);
@@ -94,8 +100,35 @@ class DirtyList {
     std::atomic<std::uint32_t> used{0};
     std::uint32_t read = 0;  ///< the consumer's
     std::byte data[kChunkData];
+
+    [[nodiscard]] std::uint64_t word(std::uint32_t at) const {
+      std::uint64_t value;
+      std::memcpy(&value, data + at, 8);
+      return value;
+    }
+    [[nodiscard]] TableId table(std::uint32_t at) const { return static_cast<TableId>(word(at) >> 48U); }
+    [[nodiscard]] RecordHead* head(std::uint32_t at) const {
+      return reinterpret_cast<RecordHead*>(word(at) & ((1ULL << 48U) - 1));
+    }
   };
   static_assert(sizeof(Chunk) == kChunkBytes);
+
+  static constexpr std::uint32_t kFar = 12;
+  static constexpr std::uint32_t kNear = 5;
+
+  template <class Advance>
+  static std::uint32_t fetch_head(const Chunk& chunk, std::uint32_t at, const Advance& advance) {
+    __builtin_prefetch(chunk.head(at), 1);
+    return advance(at);
+  }
+  /// The head is there as long as it is on the list.
+  template <class Advance>
+  static std::uint32_t fetch_row(const Chunk& chunk, std::uint32_t at, const Advance& advance) {
+    const RecordHead* head = chunk.head(at);
+    if (const Tuple* tuple = head->location().tuple(); tuple != nullptr) __builtin_prefetch(tuple);
+    if (const std::byte* home = head->home(); home != nullptr) __builtin_prefetch(home);
+    return advance(at);
+  }
 
   void start_chunk() {
     NVMDB_CHECK(spare_first_ != nullptr, "a dirty list has no room for what was reserved");

@@ -17,7 +17,7 @@ constexpr std::uint64_t kGarbageBytesMin = kPageBytes / 16;
 /// Deletions may take this part of the live bytes; then old pages are moved, so that deletions can be forgotten.
 constexpr std::uint64_t kTombstoneShare = 4;
 constexpr std::uint64_t kTombstoneBytesMin = kPageBytes / 4;
-constexpr std::size_t kPagesPerCycle = 64;
+constexpr std::size_t kPagesPerCall = 32;
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -85,7 +85,7 @@ Census count_pages(const std::vector<TuplePage*>& pages) {
     const std::uint64_t rows = page->live_rows.load(std::memory_order_relaxed);
     census.live += rows + tombstones;
     census.tombstones += tombstones;
-    if (!page->settled) continue;
+    if (!page->settled || page->damaged) continue;
     if (rows + tombstones == 0) census.empty = page;
     const std::uint64_t garbage = kPageBytes - std::min(kPageBytes, rows + tombstones);
     if (garbage > census.most_garbage_bytes) {
@@ -110,12 +110,13 @@ TuplePage* choose_page(const Census& census, const CheckpointOptions& options) {
 
 Status Checkpointer::collect_garbage() {
   TuplePages& pages = *database_.tuple_pages;
-  for (std::size_t i = 0; i < kPagesPerCycle; ++i) {
+  NVMDB_TRY(release_retired());
+  for (std::size_t i = 0; i < kPagesPerCall; ++i) {
     const std::vector<TuplePage*> all = pages.pages();
     TuplePage* victim = choose_page(count_pages(all), database_.options.checkpoint);
     if (victim == nullptr) return Status::ok();
     NVMDB_TRY(empty_page(*victim, all));
-    retire_page(*victim);
+    NVMDB_TRY(release_retired());
   }
   return Status::ok();
 }
@@ -126,26 +127,44 @@ Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& 
   const OldestPages oldest(pages);
   std::vector<Move> moves;
   database_.clock->pin(*slot_);
-  const Status moved = store.for_each_slot(page, true, [&](const SlotView& slot, std::uint64_t) -> Status {
+  const Status moved = store.for_each_slot(page, [&](const SlotView& slot, std::uint64_t at, std::uint32_t bytes) -> Status {
+    if (page.is_dead(at)) return Status::ok();
+    NVMDB_TRY(store.verify(page, slot, at, bytes));
     if (slot.is_tombstone()) {
       if (!oldest.needs(page, slot.table(), slot.barrier())) return Status::ok();
       return store.append_tombstone(slot.tid(), slot.table(), slot.key(), slot.barrier()).status();
     }
-    const index::Lookup found = database_.tables.find(slot.table())->index->find(slot.key());
-    if (!found.found) return Status::ok();
-    auto* head = reinterpret_cast<RecordHead*>(found.value);
-    if (head->home() != slot.address()) return Status::ok();
-    NVMDB_ASSIGN(const std::byte* copy, store.append(slot.tid(), slot.table(), slot.key(), slot.row()));
+    RecordHead* head = head_of(page, slot);
+    if (head == nullptr) return Status::ok();
+    NVMDB_ASSIGN(const std::byte* copy,
+                 store.append(slot.tid(), slot.table(), slot.key(), slot.row(), memory_.hint_of(head)));
     moves.push_back({head, slot.address(), copy});
     return Status::ok();
   });
   database_.clock->unpin(*slot_);
-  NVMDB_TRY(moved);
+  // Also when the rest could not be moved: what was moved counts.
   NVMDB_TRY(store.publish());
   // A record with a home stays: only the checkpointer takes the home away.
   for (const Move& move : moves) swing(move);
   tuples_moved_.fetch_add(moves.size(), std::memory_order_relaxed);
-  return Status::ok();
+  // Who reads what is left of a damaged page is told; the rest of the pool goes on.
+  if (moved.code() == Code::Corruption) {
+    page.damaged = true;
+    return Status::ok();
+  }
+  if (moved.is_ok()) retire_page(page);
+  return moved;
+}
+
+/// The record whose newest copy the slot is, or nullptr.
+RecordHead* Checkpointer::head_of(const TuplePage& page, const SlotView& slot) const {
+  RecordHead* head = page.recovered ? nullptr : memory_.head_at(slot.hint());
+  if (head == nullptr) {
+    const index::Lookup found = database_.tables.find(slot.table())->index->find(slot.key());
+    if (!found.found) return nullptr;
+    head = reinterpret_cast<RecordHead*>(found.value);
+  }
+  return head->home() == slot.address() ? head : nullptr;
 }
 
 void Checkpointer::swing(const Move& move) {
@@ -161,11 +180,23 @@ void Checkpointer::swing(const Move& move) {
 void Checkpointer::retire_page(TuplePage& page) {
   page.retired = true;
   pages_collected_.fetch_add(1, std::memory_order_relaxed);
-  database_.retire([this, &page] {
-    const MutexLock lock(cycle_mutex_);
+  retired_.push({&page, database_.clock->retirement_epoch().value});
+}
+
+Status Checkpointer::release_retired() {
+  if (retired_.empty()) return Status::ok();
+  // Epochs go on with commits only, and perhaps nobody commits now.
+  if (retired_.front().epoch >= database_.clock->current().value) {
+    NVMDB_TRY(database_.log->wait_durable(database_.clock->current()));
+  }
+  const std::uint64_t oldest = database_.clock->oldest_pinned().value;
+  while (!retired_.empty() && retired_.front().epoch < oldest) {
+    TuplePage* page = retired_.front().page;
+    retired_.pop();
     // A failed release leaves the page to the next start, which finds nothing new in it.
-    static_cast<void>(database_.tuple_pages->release(page));
-  });
+    NVMDB_TRY(database_.tuple_pages->release(*page));
+  }
+  return Status::ok();
 }
 
 }  // namespace nvmdb::engine

@@ -16,6 +16,16 @@ RecordHead* RecordMemory::new_head() {
   return block == nullptr ? nullptr : new (block) RecordHead();
 }
 
+std::uint32_t RecordMemory::hint_of(const RecordHead* head) const {
+  const std::uint64_t place = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(head) - pages_.base()) / sizeof(RecordHead) + 1;
+  return place <= 0xffffffffULL ? static_cast<std::uint32_t>(place) : 0;
+}
+
+RecordHead* RecordMemory::head_at(std::uint32_t hint) const {
+  if (hint == 0) return nullptr;
+  return reinterpret_cast<RecordHead*>(pages_.base() + (std::uint64_t{hint} - 1) * sizeof(RecordHead));
+}
+
 Tuple* RecordMemory::new_tuple(std::size_t row_bytes) {
   // The whole block is capacity: a row that grows a little is stored in place.
   const std::size_t block = storage::HotPages::class_bytes(storage::HotPages::class_of(Tuple::block_bytes(row_bytes)));

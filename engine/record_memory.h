@@ -54,6 +54,12 @@ class RecordMemory final : public index::NodeMemory {
   void free_tuple(Tuple* tuple) { tuple_cache_.free(tuple, tuple->block_bytes()); }
   void free_node(void* node, std::size_t bytes) override { cache_.free(node, bytes); }
 
+  /// A head's place in the hot pages, for the hint of a slot; 0 when it is too far up. No other kind of block of `hot` is as
+  /// small as a head, so a place that was a head is one for ever, perhaps of another record.
+  [[nodiscard]] std::uint32_t hint_of(const RecordHead* head) const;
+  /// nullptr for a hint that is 0.
+  [[nodiscard]] RecordHead* head_at(std::uint32_t hint) const;
+
   // Unlinked: freed by collect() once no pin of that time is left.
   void retire_head(RecordHead* head) { retire(cache_, head, sizeof(RecordHead)); }
   void retire_tuple(Tuple* tuple) { retire(tuple_cache_, tuple, tuple->block_bytes()); }

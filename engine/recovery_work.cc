@@ -5,6 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -57,7 +58,23 @@ void RecoveryWorker::mark_dirty(Table& table, RecordHead& head, const index::Key
   dirty_->push(table.spec.id, &head, key);
 }
 
-Status RecoveryWorker::apply(const SlotView& slot, TuplePage& page, wal::Epoch durable) {
+index::Insertion RecoveryWorker::insert_row(Table& table, const SlotView& slot, wal::Tid tid) {
+  if (spare_head_ == nullptr) spare_head_ = memory_.new_head();
+  if (spare_head_ == nullptr) return {};
+  spare_head_->set_home(slot.address());
+  spare_head_->set_location(TupleAddress::in_nvm(slot.address()));
+  spare_head_->unlock(tid);
+  const index::Insertion insertion =
+      table.index->insert(slot.key(), reinterpret_cast<std::uintptr_t>(spare_head_), memory_);
+  if (insertion.outcome == index::Insertion::Outcome::Inserted) {
+    spare_head_ = nullptr;
+  } else {
+    new (spare_head_) RecordHead();
+  }
+  return insertion;
+}
+
+Status RecoveryWorker::apply(const SlotView& slot, TuplePage& page, wal::Epoch durable, PageTotals& totals) {
   NVMDB_ASSIGN(Table* table, table_of(slot.table(), slot.key_words(), "the checkpoint"));
   const wal::Tid tid = slot.tid().order();
   if (tid.value == 0 || tid.epoch() > durable) {
@@ -68,7 +85,17 @@ Status RecoveryWorker::apply(const SlotView& slot, TuplePage& page, wal::Epoch d
   }
   ++versions;
   bytes += slot.bytes();
-  page.tables.fetch_or(1ULL << (slot.table() % 64U), std::memory_order_relaxed);
+  totals.tables |= 1ULL << (slot.table() % 64U);
+  if (!slot.is_tombstone()) {
+    switch (insert_row(*table, slot, tid).outcome) {
+      case index::Insertion::Outcome::NoMemory: return memory_.out_of_space();
+      case index::Insertion::Outcome::Exists: break;
+      case index::Insertion::Outcome::Inserted:
+        totals.live_rows += slot.bytes();
+        ++rows_;
+        return Status::ok();
+    }
+  }
   const index::Key key = slot.key();
   RecordHead* head = find_or_make(*table, key);
   if (head == nullptr) return memory_.out_of_space();
@@ -83,7 +110,7 @@ Status RecoveryWorker::apply(const SlotView& slot, TuplePage& page, wal::Epoch d
     now = slot.tid();
     head->set_home(tombstone ? nullptr : slot.address());
     head->set_location(tombstone ? TupleAddress() : TupleAddress::in_nvm(slot.address()));
-    if (!tombstone) page.live_rows.fetch_add(slot.bytes(), std::memory_order_relaxed);
+    if (!tombstone) totals.live_rows += slot.bytes();
     if (old != nullptr) database_.tuple_pages->drop_row(old);
     rows_ += (now.absent() ? 0 : 1) - (seen.absent() ? 0 : 1);
     if (tombstone) note_absent(*table, *head, key);
@@ -138,7 +165,7 @@ Status RecoveryWorker::store(RecordHead& head, Table& table, const LogOperation&
   } else if (database_.options.placement.overflow) {
     NVMDB_ASSIGN(const std::byte* slot,
                  database_.tuple_pages->reserve_overflow(operation.key.count, operation.row.size()));
-    database_.tuple_pages->fill_overflow(slot, tid, table.spec.id, operation.key, operation.row);
+    database_.tuple_pages->fill_overflow(slot, tid, table.spec.id, operation.key, operation.row, memory_.hint_of(&head));
     head.set_location(TupleAddress::in_nvm(slot));
   } else {
     return memory_.out_of_space();
@@ -157,9 +184,13 @@ Status RecoveryWork::for_each(std::size_t count, const std::function<Status(Reco
     for (std::size_t i = 0; i < count; ++i) NVMDB_TRY(task(*workers_[0], i));
     return Status::ok();
   }
-  std::atomic<std::size_t> next{0};
+  // Each worker begins with a range of its own, then helps the others: neighbouring pages often hold neighbouring keys,
+  // and threads that insert them side by side would wait for the same leaves.
+  const std::size_t parts = workers_.size();
+  std::vector<std::atomic<std::size_t>> next(parts);
+  for (std::size_t part = 0; part < parts; ++part) next[part] = count * part / parts;
   std::atomic<bool> stop{false};
-  std::vector<Status> results(workers_.size());
+  std::vector<Status> results(parts);
   const auto threads = static_cast<int>(workers_.size());
   // The recovery's own number of threads, also above that of the processors.
   const oneapi::tbb::global_control limit(oneapi::tbb::global_control::max_allowed_parallelism, workers_.size());
@@ -167,9 +198,13 @@ Status RecoveryWork::for_each(std::size_t count, const std::function<Status(Reco
   arena.execute([&] {
     oneapi::tbb::parallel_for(0, threads, 1, [&](int thread) {
       const auto number = static_cast<std::size_t>(thread);
-      for (std::size_t i = next++; i < count && !stop.load(std::memory_order_relaxed); i = next++) {
-        results[number] = task(*workers_[number], i);
-        if (!results[number].is_ok()) stop.store(true, std::memory_order_relaxed);
+      for (std::size_t turn = 0; turn < parts; ++turn) {
+        const std::size_t part = (number + turn) % parts;
+        const std::size_t end = count * (part + 1) / parts;
+        for (std::size_t i = next[part]++; i < end && !stop.load(std::memory_order_relaxed); i = next[part]++) {
+          results[number] = task(*workers_[number], i);
+          if (!results[number].is_ok()) stop.store(true, std::memory_order_relaxed);
+        }
       }
     }, oneapi::tbb::static_partitioner());
   });

@@ -27,8 +27,13 @@ class RecoveryWorker {
   RecoveryWorker(const RecoveryWorker&) = delete;
   RecoveryWorker& operator=(const RecoveryWorker&) = delete;
 
+  /// What a page's slots add up to; the caller adds it to the page when it is through.
+  struct PageTotals {
+    std::uint64_t live_rows = 0;
+    std::uint64_t tables = 0;
+  };
   /// A verified slot of a checkpoint page. Errors: InvalidArgument (unknown table), Corruption, OutOfSpace.
-  [[nodiscard]] Status apply(const SlotView& slot, TuplePage& page, wal::Epoch durable);
+  [[nodiscard]] Status apply(const SlotView& slot, TuplePage& page, wal::Epoch durable, PageTotals& totals);
   /// An operation of the log. Errors: InvalidArgument (unknown table, other key width), Corruption, OutOfSpace.
   [[nodiscard]] Status apply(const LogOperation& operation, wal::Tid tid);
 
@@ -39,6 +44,8 @@ class RecoveryWorker {
   friend class RecoveryWork;
   [[nodiscard]] Result<Table*> table_of(TableId id, std::uint32_t key_words, const char* where) const;
   [[nodiscard]] RecordHead* find_or_make(Table& table, const index::Key& key);
+  /// A key that nobody has met: its head is made whole before others see it.
+  [[nodiscard]] index::Insertion insert_row(Table& table, const SlotView& slot, wal::Tid tid);
   [[nodiscard]] Status store(RecordHead& head, Table& table, const LogOperation& operation, wal::Tid tid);
   void note_absent(Table& table, RecordHead& head, const index::Key& key);
   void mark_dirty(Table& table, RecordHead& head, const index::Key& key);

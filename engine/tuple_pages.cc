@@ -88,15 +88,16 @@ Result<const std::byte*> TuplePages::reserve_overflow(std::uint32_t key_words, s
   return overflow_->base + at;
 }
 
-void TuplePages::fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row) {
+void TuplePages::fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                               std::uint32_t hint) {
   TuplePage& page = page_of(slot);
   const std::uint64_t offset = page.id.offset() + static_cast<std::uint64_t>(slot - page.base);
   storage::Door& door = door_of(page);
   // The checksum is computed when the tuple becomes durable: most do not live that long.
   std::byte head[kSlotHeaderBytes + index::kMaxKeyWords * 8];
-  encode_slot_content(head, 0, tid, table, key, {});
-  const std::uint64_t row_bytes = row.size();
-  std::memcpy(head + 24, &row_bytes, 8);
+  encode_slot_content(head, tid, table, key, {}, hint);
+  const auto row_bytes = narrow<std::uint32_t>(row.size());
+  std::memcpy(head + 24, &row_bytes, 4);
   const std::size_t head_bytes = kSlotHeaderBytes + key.count * 8;
   door.copy(offset + 8, ByteSpan(head, head_bytes).subspan(8));
   if (row.empty()) return;
@@ -120,8 +121,7 @@ void TuplePages::adopt(const std::byte* slot) {
   storage::Door& door = door_of(page);
   const auto at = static_cast<std::uint64_t>(slot - page.base);
   const SlotView view(slot);
-  const std::uint32_t checksum =
-      slot_checksum(page.sequence, at, seed_, view.tid(), view.table(), view.key(), view.row());
+  const std::uint32_t checksum = slot_checksum(page.sequence, at, seed_, slot, view.bytes());
   door.store8(page.id.offset() + at + 16, encode_identity_word(checksum, view.table(), view.key_words()));
   if (!page.checkpoint) {
     {
@@ -172,7 +172,8 @@ void TuplePages::close_open_page() {
   open_ = nullptr;
 }
 
-Result<const std::byte*> TuplePages::append_slot(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row) {
+Result<const std::byte*> TuplePages::append_slot(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                                                 std::uint32_t hint) {
   const std::size_t bytes = slot_bytes(key.count, row.size());
   if (open_ != nullptr && kPageBytes - open_->used < bytes) close_open_page();
   if (open_ == nullptr) {
@@ -187,9 +188,12 @@ Result<const std::byte*> TuplePages::append_slot(wal::Tid tid, TableId table, co
   staged_.resize(place + bytes);
   const std::uint64_t word =
       encode_slot_word(open_->sequence, at, {SlotState::Valid, narrow<std::uint32_t>(bytes)});
-  std::memcpy(staged_.data() + place, &word, 8);
-  encode_slot_content(staged_.data() + place, slot_checksum(open_->sequence, at, seed_, tid, table, key, row), tid, table,
-                      key, row);
+  std::byte* to = staged_.data() + place;
+  std::memcpy(to, &word, 8);
+  encode_slot_content(to, tid, table, key, row, hint);
+  const std::uint64_t identity =
+      encode_identity_word(slot_checksum(open_->sequence, at, seed_, to, bytes), table, key.count);
+  std::memcpy(to + 16, &identity, 8);
   open_->used += bytes;
   open_->tables.fetch_or(table_bit(table), std::memory_order_relaxed);
   unpublished_ = true;
@@ -198,8 +202,9 @@ Result<const std::byte*> TuplePages::append_slot(wal::Tid tid, TableId table, co
   return slot;
 }
 
-Result<const std::byte*> TuplePages::append(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row) {
-  NVMDB_ASSIGN(const std::byte* slot, append_slot(tid, table, key, row));
+Result<const std::byte*> TuplePages::append(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                                            std::uint32_t hint) {
+  NVMDB_ASSIGN(const std::byte* slot, append_slot(tid, table, key, row, hint));
   open_->live_rows.fetch_add(slot_bytes(key.count, row.size()), std::memory_order_relaxed);
   return slot;
 }
@@ -208,7 +213,7 @@ Result<const std::byte*> TuplePages::append_tombstone(wal::Tid tid, TableId tabl
                                                       std::uint64_t barrier) {
   const wal::Tid deletion{tid.order().value | wal::Tid::kAbsentBit};
   NVMDB_ASSIGN(const std::byte* slot,
-               append_slot(deletion, table, key, std::as_bytes(std::span(&barrier, 1))));
+               append_slot(deletion, table, key, std::as_bytes(std::span(&barrier, 1)), 0));
   open_->note_tombstone(slot_bytes(key.count, sizeof(barrier)), barrier);
   return slot;
 }
@@ -257,7 +262,9 @@ Status TuplePages::publish() {
 }
 
 void TuplePages::drop_row(const std::byte* slot) {
-  page_of(slot).live_rows.fetch_sub(SlotView(slot).bytes(), std::memory_order_relaxed);
+  TuplePage& page = page_of(slot);
+  page.live_rows.fetch_sub(SlotView(slot).bytes(), std::memory_order_relaxed);
+  page.mark_dead(static_cast<std::uint64_t>(slot - page.base));
 }
 
 std::vector<TuplePage*> TuplePages::pages() const {
@@ -280,7 +287,12 @@ Status TuplePages::release(TuplePage& page) {
   return allocator_.release({id, 1});
 }
 
-Status TuplePages::for_each_slot(const TuplePage& page, bool verify, const Visit& visit) const {
+Status TuplePages::verify(const TuplePage& page, const SlotView& slot, std::uint64_t at, std::uint32_t bytes) const {
+  if (slot.verify(page.sequence, at, bytes, seed_)) return Status::ok();
+  return Status::corruption(place_of(page, at) + ": a checkpoint tuple does not match its checksum");
+}
+
+Status TuplePages::for_each_slot(const TuplePage& page, const Visit& visit) const {
   for (std::uint64_t at = kTuplePageHeaderBytes; at < page.published;) {
     std::uint64_t raw = 0;
     std::memcpy(&raw, page.base + at, 8);
@@ -288,13 +300,7 @@ Status TuplePages::for_each_slot(const TuplePage& page, bool verify, const Visit
     if (!word || word->bytes > page.published - at) {
       return Status::corruption(place_of(page, at) + ": the slot word is damaged");
     }
-    const SlotView slot(page.base + at);
-    if (word->state == SlotState::Valid) {
-      if (verify && !slot.verify(page.sequence, at, word->bytes, seed_)) {
-        return Status::corruption(place_of(page, at) + ": a checkpoint tuple does not match its checksum");
-      }
-      NVMDB_TRY(visit(slot, at));
-    }
+    if (word->state == SlotState::Valid) NVMDB_TRY(visit(SlotView(page.base + at), at, word->bytes));
     at += word->bytes;
   }
   return Status::ok();
@@ -311,7 +317,7 @@ Result<TuplePage*> TuplePages::adopt_recovered(storage::PageId id) {
       decode_used_word(*sequence, media_.region(id.region).load8(id.offset() + kUsedWordOffset));
   if (!used) return Status::corruption(place_of(*page, kUsedWordOffset) + ": the used word is damaged");
   page->used = page->published = *used;
-  page->closed = page->checkpoint = page->settled = true;
+  page->closed = page->checkpoint = page->settled = page->recovered = true;
   if (next_sequence_.load(std::memory_order_relaxed) <= *sequence) next_sequence_.store(*sequence + 1, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   auto& place = regions_[id.region].pages[id.index];

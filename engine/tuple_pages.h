@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/tuple_slot.h"
@@ -25,13 +26,25 @@ struct TuplePage {
   bool closed = false;      ///< gets no more slots
   bool checkpoint = false;  ///< written by append(), or adopted: publish() makes it known
   bool settled = false;     ///< no thread still holds a slot that it has not filled; what is needed of it is checkpointed
+  bool recovered = false;   ///< of an earlier process: its hints mean nothing
+  bool damaged = false;     ///< a slot did not check when it was to be moved: stays as it is
   bool retired = false;     ///< nothing in it is needed; released after the last reader
   std::uint64_t closed_epoch = 0;
   std::atomic<std::uint64_t> live_rows{0};        ///< bytes of slots that are the newest copy of a row
   std::atomic<std::uint64_t> tombstones{0};       ///< bytes of slots of deletions
   std::atomic<std::uint64_t> barrier{0};          ///< highest of its tombstones
   std::atomic<std::uint64_t> tables{0};           ///< bit (number mod 64) of each table in it
+  /// One bit for each slot that drop_row() was told of, by its place / 32; made at the first one. No slot is shorter.
+  std::vector<std::atomic<std::uint64_t>> dead;
+  std::once_flag dead_made;
 
+  void mark_dead(std::uint64_t at) {
+    std::call_once(dead_made, [this] { dead = std::vector<std::atomic<std::uint64_t>>(storage::kPageBytes / 32 / 64); });
+    dead[at / 32 / 64].fetch_or(1ULL << (at / 32 % 64), std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_dead(std::uint64_t at) const {
+    return !dead.empty() && (dead[at / 32 / 64].load(std::memory_order_relaxed) >> (at / 32 % 64) & 1U) != 0;
+  }
   void note_tombstone(std::size_t bytes, std::uint64_t tombstone_barrier) {
     tombstones.fetch_add(bytes, std::memory_order_relaxed);
     std::uint64_t seen = barrier.load(std::memory_order_relaxed);
@@ -67,7 +80,8 @@ class TuplePages {
   /// A slot for a row that a transaction is about to commit. Errors: OutOfSpace, IoError.
   [[nodiscard]] Result<const std::byte*> reserve_overflow(std::uint32_t key_words, std::size_t row_bytes);
   /// Fills it. Not durable. The caller holds the record's lock.
-  void fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row);
+  void fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                     std::uint32_t hint);
   /// The overflow page that is being filled gets no more slots. Pages closed since the last call are stamped `epoch`:
   /// who pins a later epoch holds no slot of them that is not filled.
   void close_overflow(std::uint64_t epoch);
@@ -75,7 +89,8 @@ class TuplePages {
   // --- checkpoint
   /// Puts a tuple behind the others of the open checkpoint page. Readable there after write_out(), durable and found by
   /// recovery after publish(). Errors: OutOfSpace, IoError.
-  [[nodiscard]] Result<const std::byte*> append(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row);
+  [[nodiscard]] Result<const std::byte*> append(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                                                std::uint32_t hint);
   /// Puts the deletion of a key there. It is needed as long as an older copy may be in any page.
   [[nodiscard]] Result<const std::byte*> append_tombstone(wal::Tid tid, TableId table, const index::Key& key,
                                                           std::uint64_t barrier);
@@ -102,14 +117,18 @@ class TuplePages {
   [[nodiscard]] Status release(TuplePage& page);
   /// Visits the slots of the published part of a page.
   /// Errors: Corruption (what does not check, with its place); those of `visit`.
-  using Visit = std::function<Status(const SlotView& slot, std::uint64_t at)>;
-  [[nodiscard]] Status for_each_slot(const TuplePage& page, bool verify, const Visit& visit) const;
+  using Visit = std::function<Status(const SlotView& slot, std::uint64_t at, std::uint32_t bytes)>;
+  [[nodiscard]] Status for_each_slot(const TuplePage& page, const Visit& visit) const;
+  /// Errors: Corruption (the slot does not match its checksum).
+  [[nodiscard]] Status verify(const TuplePage& page, const SlotView& slot, std::uint64_t at, std::uint32_t bytes) const;
 
   // --- recovery
   /// Reads a page of kind Checkpoint. Errors: Corruption.
   [[nodiscard]] Result<TuplePage*> adopt_recovered(storage::PageId id);
 
   [[nodiscard]] TuplePageStatistics statistics() const;
+  /// Bytes appended so far, staged ones included.
+  [[nodiscard]] std::uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed) + staged_.size(); }
   [[nodiscard]] std::uint32_t checksum_seed() const { return seed_; }
 
  private:
@@ -118,7 +137,8 @@ class TuplePages {
     std::vector<std::unique_ptr<TuplePage>> pages;
   };
   [[nodiscard]] Result<TuplePage*> new_page(bool for_checkpoint);
-  [[nodiscard]] Result<const std::byte*> append_slot(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row);
+  [[nodiscard]] Result<const std::byte*> append_slot(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                                                     std::uint32_t hint);
   [[nodiscard]] storage::Door& door_of(const TuplePage& page) const { return media_.region(page.id.region); }
   void write_staged(std::size_t bytes);
   /// Fences the regions stored into since the last time.

@@ -30,10 +30,12 @@ std::uint64_t header_checksum(PageHeader header, std::uint32_t seed) {
   return crc32c(bytes_of(header), seed);
 }
 
-/// 16 bits that tie a word to its place.
+/// 16 bits that tie a word to its place: mixed by multiplications, because slot words are made and read all the time.
 std::uint64_t word_check(std::uint64_t sequence, std::uint64_t at, std::uint64_t low) {
-  const std::uint32_t crc = crc32c(bytes_of(std::array{sequence, at, low}));
-  return ((crc >> 16U) ^ crc) & 0xffffU;
+  std::uint64_t mixed = (sequence ^ 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
+  mixed = (mixed ^ (mixed >> 31U) ^ at) * 0x94d049bb133111ebULL;
+  mixed = (mixed ^ (mixed >> 29U) ^ low) * 0xd6e8feb86659fd93ULL;
+  return mixed >> 48U;
 }
 
 constexpr std::uint64_t kLowMask = (1ULL << 48U) - 1;
@@ -85,17 +87,19 @@ std::uint64_t encode_identity_word(std::uint32_t checksum, TableId table, std::u
   return std::uint64_t{checksum} | (std::uint64_t{table} << 32U) | (std::uint64_t{key_words} << 48U);
 }
 
-std::uint32_t slot_checksum(std::uint64_t page_sequence, std::uint64_t at, std::uint32_t seed, wal::Tid tid,
-                            TableId table, const index::Key& key, ByteSpan row) {
-  const std::array<std::uint64_t, 5> head{page_sequence, at, tid.value, (std::uint64_t{key.count} << 16U) | table,
-                                          row.size()};
-  const std::uint32_t crc = crc32c(std::as_bytes(key.span()), crc32c(bytes_of(head), seed));
-  return crc32c(row, crc);
+std::uint32_t slot_checksum(std::uint64_t page_sequence, std::uint64_t at, std::uint32_t seed, const std::byte* slot,
+                            std::size_t bytes) {
+  std::array<std::uint64_t, 5> head{page_sequence, at, 0, 0, 0};
+  std::memcpy(&head[2], slot + 8, 24);
+  head[3] &= ~0xffffffffULL;
+  head[4] &= 0xffffffffULL;
+  return crc32c({slot + kSlotHeaderBytes, bytes - kSlotHeaderBytes}, crc32c(bytes_of(head), seed));
 }
 
-void encode_slot_content(std::byte* to, std::uint32_t checksum, wal::Tid tid, TableId table, const index::Key& key,
-                         ByteSpan row) {
-  const std::array<std::uint64_t, 3> head{tid.value, encode_identity_word(checksum, table, key.count), row.size()};
+void encode_slot_content(std::byte* to, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                         std::uint32_t hint) {
+  const std::array<std::uint64_t, 3> head{tid.value, encode_identity_word(0, table, key.count),
+                                          row.size() | (std::uint64_t{hint} << 32U)};
   std::memcpy(to + 8, head.data(), sizeof(head));
   std::memcpy(to + kSlotHeaderBytes, key.words.data(), key.count * 8);
   std::byte* place = to + kSlotHeaderBytes + key.count * 8;
@@ -105,9 +109,9 @@ void encode_slot_content(std::byte* to, std::uint32_t checksum, wal::Tid tid, Ta
 
 bool SlotView::verify(std::uint64_t page_sequence, std::uint64_t at, std::uint32_t bytes, std::uint32_t seed) const {
   const std::uint32_t words = key_words();
-  if (words == 0 || words > index::kMaxKeyWords || load<std::uint32_t>(28) != 0 || load<std::uint8_t>(23) != 0) return false;
+  if (words == 0 || words > index::kMaxKeyWords || load<std::uint8_t>(23) != 0) return false;
   if (slot_bytes(words, load<std::uint32_t>(24)) != bytes) return false;
-  return slot_checksum(page_sequence, at, seed, tid(), table(), key(), row()) == load<std::uint32_t>(16);
+  return slot_checksum(page_sequence, at, seed, slot_, bytes) == load<std::uint32_t>(16);
 }
 
 }  // namespace nvmdb::engine

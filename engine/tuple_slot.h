@@ -19,8 +19,9 @@ namespace nvmdb::engine {
 //   64   used word: how far the page is filled and published; checked, changed by one 8-byte store
 //   256  slots, one after the other, each a multiple of 8 bytes
 //
-// A slot: slot word, Tid, {checksum, table, key words}, row length, key words, row, zeros. The slot word says what the
-// slot is and how long, so that the next one is found also when this one never became durable.
+// A slot: slot word, Tid, {checksum, table, key words}, {row length, hint}, key words, row, zeros. The slot word says what
+// the slot is and how long, so that the next one is found also when this one never became durable. The hint says where the
+// record head is in DRAM, for the process that wrote it only; no checksum covers it.
 
 inline constexpr std::uint64_t kTuplePageHeaderBytes = 256;
 inline constexpr std::uint64_t kUsedWordOffset = 64;
@@ -71,6 +72,8 @@ class SlotView {
     std::memcpy(key.words.data(), slot_ + kSlotHeaderBytes, key.count * 8);
     return key;
   }
+  /// See encode_slot_content().
+  [[nodiscard]] std::uint32_t hint() const { return load<std::uint32_t>(28); }
   /// Older copies of a deleted key are in pages with this sequence or a lower one.
   [[nodiscard]] std::uint64_t barrier() const {
     std::uint64_t value = 0;
@@ -94,12 +97,12 @@ class SlotView {
 /// The word of a slot that holds checksum, table and key width (offset 16).
 [[nodiscard]] std::uint64_t encode_identity_word(std::uint32_t checksum, TableId table, std::uint32_t key_words);
 
-/// Checksum of a slot with this content at this place.
-[[nodiscard]] std::uint32_t slot_checksum(std::uint64_t page_sequence, std::uint64_t at, std::uint32_t seed, wal::Tid tid,
-                                          TableId table, const index::Key& key, ByteSpan row);
+/// Checksum of a slot of `bytes` as it lies at `slot`, all but its slot word, its hint and the checksum itself.
+[[nodiscard]] std::uint32_t slot_checksum(std::uint64_t page_sequence, std::uint64_t at, std::uint32_t seed,
+                                          const std::byte* slot, std::size_t bytes);
 
-/// Writes everything but the slot word to `to` (slot_bytes() of it). The padding is zeroed.
-void encode_slot_content(std::byte* to, std::uint32_t checksum, wal::Tid tid, TableId table, const index::Key& key,
-                         ByteSpan row);
+/// Writes everything but the slot word and the checksum to `to` (slot_bytes() of it). The padding is zeroed.
+void encode_slot_content(std::byte* to, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
+                         std::uint32_t hint);
 
 }  // namespace nvmdb::engine

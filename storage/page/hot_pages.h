@@ -54,6 +54,8 @@ class HotPages {
     return pages_used_.load(std::memory_order_relaxed) * kPageBytes;
   }
 
+  /// Where the pages begin; all blocks are above it.
+  [[nodiscard]] std::byte* base() const { return first_page_; }
   /// Bytes of blocks handed to caches and not given back.
   [[nodiscard]] std::uint64_t bytes_allocated() const { return allocated_.load(std::memory_order_relaxed); }
 
