@@ -10,6 +10,7 @@
 #include "engine/transaction.h"
 #include "storage/base/result.h"
 #include "storage/nvm/media.h"
+#include "storage/page/hot_pages.h"
 #include "storage/page/page_allocator.h"
 #include "wal/log.h"
 
@@ -124,6 +125,7 @@ class Database {
   void reclaim();
 
   [[nodiscard]] storage::PageAllocator& pages();
+  [[nodiscard]] storage::HotBudget& hot_budget();
   [[nodiscard]] storage::PoolMedia& media();
   [[nodiscard]] const RecoveryReport& recovery() const;
   [[nodiscard]] DatabaseStatistics statistics() const;

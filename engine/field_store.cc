@@ -13,6 +13,8 @@ namespace nvmdb::engine {
 namespace {
 
 constexpr std::size_t kDropBatch = 2000;
+/// Of the DRAM budget that copies of columns may take, as long as nobody else needs it.
+constexpr std::uint64_t kCachePercent = 60;
 
 constexpr std::size_t kNameBytesMax = 128;
 
@@ -78,8 +80,18 @@ ReadView::ReadView(Session session)
     : session_(std::make_unique<Session>(std::move(session))), pin_(session_->pin()) {}
 
 FieldStore::FieldStore(Database& database, Catalogue& catalogue)
-    : database_(database), catalogue_(catalogue), state_(std::make_unique<State>()) {}
-FieldStore::~FieldStore() = default;
+    : database_(database), catalogue_(catalogue), state_(std::make_unique<State>()) {
+  storage::HotBudget& budget = database.hot_budget();
+  state_->cache = std::make_unique<FieldCache>(*this, budget, budget.bytes_max() / 100 * kCachePercent);
+}
+
+FieldStore::~FieldStore() {
+  // Its thread uses the rest.
+  state_->cache.reset();
+}
+
+FieldCache& FieldStore::cache() { return *state_->cache; }
+FieldCacheStatistics FieldStore::cache_statistics() const { return state_->cache->statistics(); }
 
 std::shared_ptr<RunShared> FieldStore::State::run(RunId id) {
   {
@@ -405,6 +417,7 @@ Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
 }
 
 void FieldStore::State::forget_columns(RunId run) {
+  cache->forget(run);
   for (Shard& part : shards) {
     const std::unique_lock lock(part.mutex);
     std::erase_if(part.columns, [&](const auto& entry) { return entry.first.run == run; });

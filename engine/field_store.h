@@ -39,6 +39,16 @@ struct FieldColumn {
   std::vector<FieldRef> fields;
 };
 
+/// Copies of often-read columns in DRAM.
+struct FieldCacheStatistics {
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_max = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t copied = 0;   ///< columns, all in all
+  std::uint64_t dropped = 0;  ///< of them
+};
+
+class FieldCache;
 class FieldStore;
 class RunWriter;
 struct RunShared;
@@ -109,6 +119,9 @@ class FieldStore {
   [[nodiscard]] Result<ReadView> view();
   /// The column at its newest committed state. Errors: NotFound.
   [[nodiscard]] Result<std::shared_ptr<const FieldColumn>> column(const ReadView& view, const ColumnKey& key);
+  /// Copies of columns in hot pages, for who reads the same columns often.
+  [[nodiscard]] FieldCache& cache();
+  [[nodiscard]] FieldCacheStatistics cache_statistics() const;
   /// Checks the CRC of a field. Errors: Corruption (names the field, region, offset).
   [[nodiscard]] Status verify(const ReadView& view, const FieldRef& field) const;
 

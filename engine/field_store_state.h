@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/field_cache.h"
 #include "engine/field_store.h"
 #include "engine/run_space.h"
 
@@ -59,6 +60,7 @@ struct FieldStore::State {
     std::shared_mutex mutex;
     std::unordered_map<ColumnKey, CachedColumn, ColumnKeyHash> columns;
   };
+  std::unique_ptr<FieldCache> cache;
   std::array<Shard, 16> shards;
   std::shared_mutex runs_mutex;
   std::unordered_map<RunId, std::shared_ptr<RunShared>> runs;

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t kSelectionsMax = 4096;
 constexpr int kAttempts = 4;
+constexpr std::uint32_t kUsesOfHot = 16;
+constexpr std::uint32_t kUsesPerTouch = 256;
 
 template <class T>
 void put_optional(ByteWriter& out, const std::optional<T>& value) {
@@ -64,21 +66,22 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::resolve(const engi
                                                                       const Selection& selection) {
   const std::string key = selection_bytes(selection);
   for (int attempt = 1;; ++attempt) {
-    NVMDB_ASSIGN(const std::uint64_t event, store_.catalogue().last_event());
+    // One load: what changes the catalogue says so before anybody is told that it is done.
+    const std::uint64_t event = store_.catalogue().change_count();
     std::shared_ptr<const ResolvedSelection> known;
     {
       const MutexLock lock(mutex_);
       if (const auto found = known_.find(key); found != known_.end()) known = found->second;
     }
-    if (known != nullptr && known->event == event) {
+    const bool same = known != nullptr && known->event == event && known->generation == store_.cache().generation();
+    if (same) {
       const auto column = store_.column(view, known->selected.key);
       if (column.is_ok() && *column == known->column) return known;
     }
     auto made = carry_out(view, selection, event);
     // The run may have been dropped, or a step replaced, between looking it up and reading it.
     if (!made.is_ok() && made.status().code() == Code::NotFound && attempt < kAttempts) {
-      NVMDB_ASSIGN(const std::uint64_t now, store_.catalogue().last_event());
-      if (now != event) continue;
+      if (store_.catalogue().change_count() != event) continue;
     }
     if (!made.is_ok()) return made.status();
     const MutexLock lock(mutex_);
@@ -86,6 +89,11 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::resolve(const engi
     known_[key] = *made;
     return made;
   }
+}
+
+void ColumnCache::note_series(const ResolvedSelection& known) {
+  const std::uint32_t uses = known.uses.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (uses == kUsesOfHot || uses % kUsesPerTouch == 0) store_.cache().want(*known.column);
 }
 
 Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const engine::ReadView& view,
@@ -96,7 +104,11 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const en
   NVMDB_ASSIGN(const auto runs, store_.catalogue().runs());
   NVMDB_ASSIGN(made->selected,
                select_column(selection, runs, [this](const engine::Run& run) { return indexes_.get(run); }));
+  made->generation = store_.cache().generation();
   NVMDB_ASSIGN(made->column, store_.column(view, made->selected.key));
+  // Kept and copied with each answer, which does not need them.
+  made->selected.run.attributes.clear();
+  made->hot = store_.cache().find(*made->column);
   const auto steps = steps_of(*made->column);
   const met::UnixSeconds reference_time = made->selected.run.key.reference_time;
   made->fields = select_steps(selection, reference_time, steps);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/field_cache.h"
 #include "engine/field_store.h"
 #include "query/run_index.h"
 #include "query/selection.h"
@@ -16,12 +18,15 @@ namespace nvmdb::query {
 struct ResolvedSelection {
   SelectedColumn selected;
   std::shared_ptr<const engine::FieldColumn> column;
+  std::shared_ptr<const engine::HotColumn> hot;  ///< its copy for series, if there is one
   std::vector<std::uint32_t> fields;  ///< indexes into column->fields, by step; at least one
   std::vector<met::Step> steps;       ///< of `fields`
   /// Where the values of each of `fields` begin, when all are plain float32 on one grid; else empty. A long
   /// series then reads eight bytes of bookkeeping a step.
   std::vector<const std::byte*> plain;
-  std::uint64_t event = 0;  ///< last event of the catalogue before it was carried out
+  std::uint64_t event = 0;       ///< last event of the catalogue before it was carried out
+  std::uint64_t generation = 0;  ///< of the copies in DRAM before it was carried out
+  mutable std::atomic<std::uint32_t> uses{0};
 };
 
 /// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event
@@ -33,6 +38,9 @@ class ColumnCache {
   /// Errors: those of select_column().
   [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> resolve(const engine::ReadView& view,
                                                                          const Selection& selection);
+
+  /// It was asked for a series: columns for which that is so often get a copy, and keep it as long as it is so.
+  void note_series(const ResolvedSelection& known);
 
  private:
   [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> carry_out(const engine::ReadView& view,

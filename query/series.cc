@@ -79,11 +79,12 @@ void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
 }
 
 /// A missing corner makes the value missing; a corner that counts nothing is not in the stencil.
-float interpolate(const met::Decoder& decoder, const Stencil& stencil) {
+template <class ValueAt>
+float interpolate(const ValueAt& value_at, const Stencil& stencil) {
   if (stencil.count == 0) return kMissing;
   double sum = 0;
   for (std::uint32_t i = 0; i < stencil.count; ++i) {
-    sum += stencil.corners[i].weight * static_cast<double>(decoder.at(stencil.corners[i].index));
+    sum += stencil.corners[i].weight * static_cast<double>(value_at(stencil.corners[i].index));
   }
   return static_cast<float>(sum);
 }
@@ -98,7 +99,8 @@ void read_step(const met::Decoder& decoder, const PlacedPoints& placed, float* v
     return;
   }
   for (std::size_t point = 0; point < placed.stencils.size(); ++point) {
-    values[point * stride] = interpolate(decoder, placed.stencils[point]);
+    values[point * stride] =
+        interpolate([&](std::uint64_t index) { return decoder.at(index); }, placed.stencils[point]);
   }
 }
 
@@ -116,6 +118,27 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
     for (std::size_t step = 0; step < steps.size(); ++step) {
       if (step + kPlainAhead < steps.size()) __builtin_prefetch(steps[step + kPlainAhead] + at);
       std::memcpy(out + step, steps[step] + at, sizeof(float));
+    }
+  }
+}
+
+/// Reads all steps of all points from a copy made for series. `chosen`: which steps of the column.
+void read_hot(const engine::HotColumn& hot, const std::vector<std::uint32_t>& chosen, const PlacedPoints& placed,
+              std::vector<float>& values) {
+  constexpr std::uint64_t kStride = engine::HotColumn::kTilePoints;
+  for (std::size_t point = 0; point < placed.indexes.size(); ++point) {
+    float* const out = values.data() + point * chosen.size();
+    if (!placed.stencils.empty()) {
+      const Stencil& stencil = placed.stencils[point];
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        out[i] = interpolate(
+            [&](std::uint64_t index) { return hot.series(index)[std::uint64_t{chosen[i]} * kStride]; }, stencil);
+      }
+    } else if (placed.indexes[point] == kOutside) {
+      std::fill_n(out, chosen.size(), kMissing);
+    } else {
+      const float* const from = hot.series(placed.indexes[point]);
+      for (std::size_t i = 0; i < chosen.size(); ++i) out[i] = from[std::uint64_t{chosen[i]} * kStride];
     }
   }
 }
@@ -154,12 +177,17 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
   answer.provenance = state.provenance(*resolved, geometry->grid(), request.units, request.interpolation);
   answer.steps = resolved->steps;
   answer.values.resize(steps * request.points.size());
-  const bool plain = !resolved->plain.empty() && placed.stencils.empty();
-  if (plain) {
+  state.columns.note_series(*resolved);
+  const bool hot = resolved->hot != nullptr;
+  const bool plain = !hot && !resolved->plain.empty() && placed.stencils.empty();
+  if (hot) {
+    NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
+    read_hot(*resolved->hot, chosen, placed, answer.values);
+  } else if (plain) {
     NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
     read_plain(resolved->plain, placed.indexes, answer.values);
   }
-  for (std::size_t step = plain ? steps : 0; step < steps; ++step) {
+  for (std::size_t step = hot || plain ? steps : 0; step < steps; ++step) {
     if (step + kStepsAhead < steps) prefetch_field(fields[chosen[step + kStepsAhead]], placed);
     const engine::FieldRef& ref = fields[chosen[step]];
     if (ref.field.grid != grid) {

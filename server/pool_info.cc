@@ -47,6 +47,11 @@ void add_space(Instance& instance, const engine::DatabaseStatistics& statistics,
   list.number("dram_index", statistics.dram_index_bytes, "bytes");
   list.number("dram_tuples", statistics.dram_tuple_bytes, "bytes");
   list.number("dram_tuples_in_use", statistics.dram_tuples_in_use, "bytes");
+  const engine::FieldCacheStatistics cache = instance.fields().cache_statistics();
+  list.number("field_copies", cache.bytes, "bytes");
+  list.number("field_copies_max", cache.bytes_max, "bytes");
+  list.number("columns_copied", cache.copied);
+  list.number("columns_dropped", cache.dropped);
   list.section("nvm");
   list.number("total", pages.total_pages() * storage::kPageBytes, "bytes");
   list.number("free", pages.free_pages() * storage::kPageBytes, "bytes");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "storage/base/bytes.h"
 #include "storage/base/check.h"
@@ -15,6 +16,27 @@ constexpr unsigned kFirstClassBits = 5;  // the smallest class is 32 bytes
 constexpr std::size_t kSpanBytes = 64ULL << 10U;
 constexpr std::size_t kBatchBytes = 16ULL << 10U;
 }  // namespace
+
+bool HotBudget::try_take(std::uint64_t count) {
+  std::uint64_t used = pages_used_.load(std::memory_order_relaxed);
+  while (used + count <= pages_max_) {
+    if (pages_used_.compare_exchange_weak(used, used + count, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+bool HotBudget::take_pages(std::uint64_t count) {
+  while (!try_take(count)) {
+    const MutexLock lock(reclaimer_mutex_);
+    if (!reclaim_ || !reclaim_()) return try_take(count);
+  }
+  return true;
+}
+
+void HotBudget::set_reclaimer(std::function<bool()> reclaim) {
+  const MutexLock lock(reclaimer_mutex_);
+  reclaim_ = std::move(reclaim);
+}
 
 unsigned HotPages::class_of(std::size_t bytes) {
   NVMDB_CHECK(bytes <= kBlockBytesMax, "a block is larger than the largest size class");
@@ -57,7 +79,7 @@ std::byte* HotPages::take_span(std::size_t bytes) {
   if (static_cast<std::size_t>(page_end_ - page_cursor_) < bytes) {
     const std::uint64_t used = pages_used_.load(std::memory_order_relaxed);
     if (used * kPageBytes >= bytes_max_) return nullptr;
-    if (budget_ != nullptr && !budget_->take_page()) return nullptr;
+    if (budget_ != nullptr && !budget_->take_pages(1)) return nullptr;
     page_cursor_ = first_page_ + used * kPageBytes;
     page_end_ = page_cursor_ + kPageBytes;
     pages_used_.store(used + 1, std::memory_order_relaxed);

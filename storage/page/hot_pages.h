@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "storage/base/mutex.h"
 #include "storage/page/page.h"
@@ -17,18 +18,21 @@ class HotBudget {
   explicit HotBudget(std::uint64_t bytes_max) : pages_max_((bytes_max + kPageBytes - 1) / kPageBytes) {}
   [[nodiscard]] std::uint64_t bytes_max() const { return pages_max_ * kPageBytes; }
   [[nodiscard]] std::uint64_t bytes_used() const { return pages_used_.load(std::memory_order_relaxed) * kPageBytes; }
-  /// False when all pages are taken.
-  [[nodiscard]] bool take_page() {
-    std::uint64_t used = pages_used_.load(std::memory_order_relaxed);
-    while (used < pages_max_) {
-      if (pages_used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) return true;
-    }
-    return false;
-  }
+  /// False when there are not so many pages left, and nobody gives any up.
+  [[nodiscard]] bool take_pages(std::uint64_t count);
+  void give_pages(std::uint64_t count) { pages_used_.fetch_sub(count, std::memory_order_relaxed); }
+
+  /// `reclaim` gives up memory that is not needed, and returns false when it has none. Called from any thread that finds
+  /// no page; it must not take any. An empty one ends it; no call is running afterwards.
+  void set_reclaimer(std::function<bool()> reclaim);
 
  private:
+  [[nodiscard]] bool try_take(std::uint64_t count);
+
   const std::uint64_t pages_max_;
   std::atomic<std::uint64_t> pages_used_{0};
+  Mutex reclaimer_mutex_;
+  std::function<bool()> reclaim_ NVMDB_GUARDED_BY(reclaimer_mutex_);
 };
 
 /// Hot pages: DRAM in 2 MiB pages (huge pages where the system grants them), cut into blocks of fixed size classes,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "engine/field_cache.h"
 #include "tests/support/recorded_media.h"
 
 namespace nvmdb::query {
@@ -311,6 +312,45 @@ TEST_F(QueryEngineTest, ReadsWholeFieldsWhileTheyAreReplaced) {
   for (int i = 1; i <= 30; ++i) store(constant(static_cast<float>(i)));
   stop = true;
   reader.join();
+}
+
+/// A column that is asked often answers from its copy: the same, also for parts of it, between points and outside of some;
+/// a step that is replaced is seen at once; memory that others need is given up.
+TEST_F(QueryEngineTest, AHotColumnAnswersAsTheFieldsDo) {
+  for (int hour = 0; hour < 40; ++hour) store(put_at(0, hour, static_cast<float>(hour * 1000)));
+  SeriesRequest nearest = series_at(57.9, 3.2);
+  nearest.points.push_back({50, 10});
+  nearest.points.push_back({60, 0});
+  SeriesRequest between = nearest;
+  between.interpolation = Interpolation::Bilinear;
+  SeriesRequest one = nearest;
+  one.selection.step = met::StepSelector{false, false, 7 * kHour, 7 * kHour};
+  std::vector<SeriesAnswer> cold;
+  for (const SeriesRequest& request : {nearest, between, one}) cold.push_back(*engine_->series(request));
+  EXPECT_EQ(cold[0].values[3], 3000 + 2 * 11 + 3);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(engine_->series(nearest).is_ok());
+  store_->cache().settle();
+  ASSERT_EQ(store_->cache_statistics().columns, 1U);
+  std::size_t at = 0;
+  for (const SeriesRequest& request : {nearest, between, one}) {
+    const auto hot = engine_->series(request);
+    ASSERT_TRUE(hot.is_ok()) << hot.status().to_string();
+    EXPECT_EQ(hot->values, cold[at].values);
+    EXPECT_EQ(hot->steps.size(), cold[at].steps.size());
+    ++at;
+  }
+  store(put_at(0, 3, 77));
+  EXPECT_EQ(engine_->series(nearest)->values[3], 77 + 2 * 11 + 3);
+
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(engine_->series(nearest).is_ok());
+  store_->cache().settle();
+  ASSERT_EQ(store_->cache_statistics().columns, 1U);
+  storage::HotBudget& budget = database_->hot_budget();
+  const std::uint64_t rest = (budget.bytes_max() - budget.bytes_used()) / storage::kPageBytes;
+  ASSERT_TRUE(budget.take_pages(rest + 1)) << "the copy did not give way";
+  EXPECT_EQ(store_->cache_statistics().columns, 0U);
+  EXPECT_EQ(engine_->series(nearest)->values[3], 77 + 2 * 11 + 3);
+  budget.give_pages(rest + 1);
 }
 
 }  // namespace
