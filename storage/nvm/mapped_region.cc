@@ -161,6 +161,7 @@ Result<std::unique_ptr<MappedRegion>> MappedRegion::open(const std::filesystem::
   NVMDB_TRY(mapping.open(region->fd_.get(), path.string()));
   // Core dumps stay small and hold no stored data. A kernel that cannot is no reason to stop.
   (void)::madvise(mapping.memory(), bytes, MADV_DONTDUMP);
+  region->name_ = path.string();
   region->device_ = profile_of(region->fd_.get(), mapping.lines.has_value());
   if (mapping.lines.has_value()) {
     region->door_ = region->make_door(mapping.memory(), bytes, path.string());
@@ -168,6 +169,10 @@ Result<std::unique_ptr<MappedRegion>> MappedRegion::open(const std::filesystem::
     region->door_ = std::make_unique<FileDoor>(mapping.memory(), bytes, region->fd_.get(), 0, path.string());
   }
   return region;
+}
+
+std::unique_ptr<Door> MappedRegion::synced_door() const {
+  return std::make_unique<FileDoor>(mapping_->memory(), door_->size(), fd_.get(), 0, name_);
 }
 
 std::unique_ptr<Door> MappedRegion::make_door(std::byte* memory, std::uint64_t bytes,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "storage/base/result.h"
 #include "storage/nvm/door.h"
@@ -38,6 +39,8 @@ class MappedRegion {
   /// A door over other memory of the same device (the root words). `memory` must outlive it.
   [[nodiscard]] std::unique_ptr<Door> make_door(std::byte* memory, std::uint64_t bytes,
                                                 std::string name) const;
+  /// A second door to the region that makes stores durable by msync, whatever the device.
+  [[nodiscard]] std::unique_ptr<Door> synced_door() const;
 
  private:
   struct Mapping;
@@ -46,6 +49,7 @@ class MappedRegion {
   FileDescriptor fd_;
   std::unique_ptr<Mapping> mapping_;
   DeviceProfile device_;
+  std::string name_;
   std::unique_ptr<Door> door_;
 };
 

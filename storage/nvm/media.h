@@ -3,28 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
+#include "storage/device/device_profile.h"
 #include "storage/nvm/door.h"
 
 namespace nvmdb::storage {
-
-/// What a power cut or a crash leaves, in words for people and for `info`.
-enum class Durability : unsigned char {
-  PowerFail,     ///< real persistent memory: flush and fence survive a power cut
-  FileSync,      ///< an ordinary file: made durable by synchronous writes
-  ProcessCrash,  ///< memory of this machine (/dev/shm): survives a process crash, not a power cut
-};
-[[nodiscard]] std::string durability_words(Durability durability);
-
-/// How the device behind a region behaves; parameters, never constants in code.
-struct DeviceProfile {
-  std::string kind;                    ///< "devdax", "fsdax", "shm", "file", "recorded"
-  Durability durability = Durability::ProcessCrash;
-  std::uint32_t write_unit_bytes = 256;    ///< durable writes are laid out and aligned in multiples of it (4096 on files)
-  std::uint32_t best_log_writers = 2;      ///< write concurrency the device likes
-  std::uint64_t fence_cost_ns = 100;       ///< rough cost of one small durable write, for group commit
-};
 
 /// Who a pool is.
 struct PoolIdentity {

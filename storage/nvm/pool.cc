@@ -33,6 +33,7 @@ struct Files {
   [[nodiscard]] fs::path identity() const { return directory / "identity"; }
   [[nodiscard]] fs::path root() const { return directory / "root"; }
   [[nodiscard]] fs::path lock() const { return directory / "lock"; }
+  [[nodiscard]] fs::path device() const { return directory / "device"; }
   /// There from the first to the last step of a creation.
   [[nodiscard]] fs::path creating() const { return directory / "creating"; }
   [[nodiscard]] fs::path region(std::uint32_t index) const {
@@ -163,6 +164,7 @@ struct Pool::State {
   fs::path directory;
   bool created = false;
   PoolIdentity identity;
+  DeviceProfile device;
   // Destroyed in reverse: the doors first, the lock last.
   FileDescriptor lock;
   std::unique_ptr<PoolRoot> root;
@@ -177,6 +179,7 @@ struct Pool::State {
       regions.push_back(std::move(region));
     }
     NVMDB_ASSIGN(root, PoolRoot::open(files.root(), block));
+    device = combine_profiles(regions.front()->device(), read_profile(files.device(), block.uuid));
     root_door = regions.front()->make_door(root->words(), block.root_words * 8, files.root().string());
     return Status::ok();
   }
@@ -233,7 +236,24 @@ const PoolIdentity& Pool::identity() const {
 }
 
 const DeviceProfile& Pool::device() const {
-  return state_->regions.front()->device();
+  return state_->device;
+}
+
+Status Pool::store_profile(const DeviceProfile& profile) {
+  const DeviceProfile& found = state_->regions.front()->device();
+  if (profile.kind != found.kind || profile.origin != ProfileOrigin::Measured ||
+      profile.write_unit_bytes % found.write_unit_bytes != 0) {
+    return Status::invalid_argument(state_->directory.string() + ": a profile " + origin_words(profile) + " for " +
+                                    profile.kind + " is not one of this device, which is " + found.kind);
+  }
+  NVMDB_TRY(replace_file(Files{state_->directory}.device(), encode_profile(profile, state_->identity.uuid)));
+  state_->device = combine_profiles(found, profile);
+  return Status::ok();
+}
+
+std::unique_ptr<Door> Pool::synced_door(std::uint32_t index) {
+  NVMDB_CHECK(index < state_->regions.size(), "no such region");
+  return state_->regions[index]->synced_door();
 }
 
 Door& Pool::root_words() {

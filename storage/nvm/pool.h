@@ -19,7 +19,7 @@ struct PoolOptions {
 
 /// A pool directory: `identity` (magic, format version, uuid, sizes; written last, never changed), `root` (libpmemobj:
 /// the identity again, root words), `region.N` (page regions mapped with libpmem2, preallocated), `lock` (one process at
-/// a time; holds the owner's pid). `creating` is there during a creation only.
+/// a time; holds the owner's pid), `device` (the measured device profile, when there is one). `creating` is there during a creation only.
 class Pool final : public PoolMedia {
  public:
   /// Opens, or creates, the pool in `directory`.
@@ -38,6 +38,12 @@ class Pool final : public PoolMedia {
   [[nodiscard]] Door& region(std::uint32_t index) override;
 
   [[nodiscard]] const std::filesystem::path& directory() const;
+  /// Keeps the profile of this pool's device in the pool, in the file `device`, and uses it from now on. A crash
+  /// leaves the old one or the new one. Not to be called while others use the pool.
+  /// Errors: InvalidArgument (of another kind of device, or not measured), OutOfSpace, PermissionDenied, IoError.
+  [[nodiscard]] Status store_profile(const DeviceProfile& profile);
+  /// A second door to a region, whose stores are made durable by msync whatever the device: for comparison.
+  [[nodiscard]] std::unique_ptr<Door> synced_door(std::uint32_t index);
   /// True when this open() created the pool.
   [[nodiscard]] bool created() const;
 

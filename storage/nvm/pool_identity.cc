@@ -87,24 +87,7 @@ Result<IdentityBlock> read_identity(const std::filesystem::path& path) {
 }
 
 Status write_identity(const std::filesystem::path& path, const IdentityBlock& identity) {
-  const std::string unfinished = path.string() + ".new";
-  {
-    const FileDescriptor fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!fd.is_open()) return errno_status("create", unfinished, errno);
-    const ssize_t written = ::write(fd.get(), &identity, sizeof identity);
-    if (written < 0) return errno_status("write", unfinished, errno);
-    if (as_unsigned(written) != sizeof identity) return errno_status("write", unfinished, ENOSPC);
-    if (::fsync(fd.get()) != 0) return errno_status("sync", unfinished, errno);
-  }
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) return errno_status("rename", unfinished, errno);
-  return sync_directory(path.parent_path());
-}
-
-Status sync_directory(const std::filesystem::path& directory) {
-  const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open()) return errno_status("open", directory.string(), errno);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL) return errno_status("sync", directory.string(), errno);
-  return Status::ok();
+  return replace_file(path, bytes_of(identity));
 }
 
 }  // namespace nvmdb::storage

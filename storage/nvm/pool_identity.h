@@ -45,7 +45,4 @@ static_assert(offsetof(IdentityBlock, format_version) == 16 && offsetof(Identity
 /// Errors: OutOfSpace, PermissionDenied, IoError.
 [[nodiscard]] Status write_identity(const std::filesystem::path& path, const IdentityBlock& identity);
 
-/// Makes created, renamed and removed names in the directory durable.
-[[nodiscard]] Status sync_directory(const std::filesystem::path& directory);
-
 }  // namespace nvmdb::storage

@@ -1,5 +1,6 @@
 #include "storage/nvm/posix.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +54,30 @@ Status check_allocated_file(int fd, const std::string& path, std::uint64_t bytes
                               std::to_string(allocated) +
                               " (sparse: was it copied without its holes filled?)");
   }
+  return Status::ok();
+}
+
+Status replace_file(const std::filesystem::path& path, ByteSpan bytes) {
+  const std::string unfinished = path.string() + ".new";
+  {
+    const FileDescriptor fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd.is_open()) return errno_status("create", unfinished, errno);
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return errno_status("write", unfinished, written < 0 ? errno : ENOSPC);
+      bytes = bytes.subspan(as_unsigned(written));
+    }
+    if (::fsync(fd.get()) != 0) return errno_status("sync", unfinished, errno);
+  }
+  if (::rename(unfinished.c_str(), path.c_str()) != 0) return errno_status("rename", unfinished, errno);
+  return sync_directory(path.parent_path());
+}
+
+Status sync_directory(const std::filesystem::path& directory) {
+  const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return errno_status("open", directory.string(), errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) return errno_status("sync", directory.string(), errno);
   return Status::ok();
 }
 

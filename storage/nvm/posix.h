@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "storage/base/bytes.h"
 #include "storage/base/status.h"
 
 namespace nvmdb::storage {
@@ -34,6 +36,13 @@ class FileDescriptor {
 /// ENOENT is NotFound; EACCES, EPERM, EROFS PermissionDenied; ENOSPC, EDQUOT, EFBIG OutOfSpace; all else
 /// IoError.
 [[nodiscard]] Status errno_status(std::string_view action, std::string_view path, int error);
+
+/// Writes the file so that a crash leaves the old one or the new one, whole: under another name, synced, then
+/// renamed, mode 0600. Errors: OutOfSpace, PermissionDenied, IoError.
+[[nodiscard]] Status replace_file(const std::filesystem::path& path, ByteSpan bytes);
+
+/// Makes created, renamed and removed names in the directory durable.
+[[nodiscard]] Status sync_directory(const std::filesystem::path& directory);
 
 /// Ok when the file is a regular one of exactly `bytes` bytes, all of them allocated.
 /// Errors: Corruption (expected and found), IoError.
