@@ -12,6 +12,8 @@
 #include "server/host_port.h"
 #include "server/version.h"
 #include "storage/base/size_text.h"
+#include "storage/device/device_model.h"
+#include "storage/device/placement.h"
 
 namespace nvmdb::cli {
 namespace {
@@ -33,6 +35,12 @@ std::function<void(const std::string&)> checked(Parse parse, Store store) {
     if (!value.is_ok()) throw CLI::ValidationError(value.status().message());
     store(std::move(value).value());
   };
+}
+
+/// Accepts what `parse` accepts.
+template <class Parse>
+std::function<std::string(const std::string&)> known_by(Parse parse) {
+  return [parse](const std::string& text) { return parse(text).is_ok() ? "" : parse(text).status().message(); };
 }
 
 /// One line for a name that is nearly right: the known name with the least edits, when that is at most two.
@@ -84,6 +92,7 @@ class Parser {
     add_drop();
     add_info();
     add_events();
+    add_calibrate();
   }
 
   ParseOutcome parse(int argc, const char* const* argv) {
@@ -270,6 +279,14 @@ class Parser {
            "--ingest-workers", [&serve](std::uint64_t count) { serve.ingest_workers = count; },
            "Processes that decode files (default: 2)")
         ->check(CLI::Range(1, 64));
+    sub->add_option("--placement", serve.placement,
+                    "Where log writers, workers and ingest threads run (default: none)")
+        ->type_name("compact|scatter|none")
+        ->check(known_by(storage::parse_placement));
+    sub->add_option("--device-model", serve.device_model,
+                    "Add the delays of this device (optane-6x128, nvdimm, cxl); all figures are then modelled")
+        ->type_name("NAME")
+        ->check(known_by(storage::find_preset));
     sub->add_option("--config", serve.config, "TOML file with the same names; flags win")->type_name("FILE");
   }
 
@@ -371,6 +388,26 @@ class Parser {
     add_output(sub, false);
     sub->add_flag_callback(
         "--json", [this] { arguments_.format = Format::Json; }, "Same as --format json");
+  }
+
+  void add_calibrate() {
+    CLI::App* sub = command(Command::Calibrate, "calibrate",
+                            "Measure the pool's device; choose and store the number of log writers and their block",
+                            "nvmdb calibrate --pool /data/pool --archive /data/archive --plot device.svg");
+    CalibrateArguments& calibrate = arguments_.calibrate;
+    sub->add_option("--pool", arguments_.pool, "Pool to measure; no server may have it open")
+        ->type_name("DIR")
+        ->required();
+    sub->add_option("--archive", calibrate.archive, "Measure the disk under this directory too")->type_name("DIR");
+    sub->add_option("--plot", calibrate.plot, "Draw the sweep into this file")->type_name("FILE.svg");
+    sub->add_option("--device-model", calibrate.device_model,
+                    "Measure with the delays of this device; nothing is stored")
+        ->type_name("NAME")
+        ->check(known_by(storage::find_preset));
+    sub->add_flag("--quick", calibrate.quick, "A few points only, for tests; nothing is stored");
+    sub->add_flag("--no-store", calibrate.no_store, "Only measure");
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON");
   }
 
   void add_events() {

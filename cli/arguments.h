@@ -25,6 +25,7 @@ enum class Command : unsigned char {
   Drop,
   Info,
   Events,
+  Calibrate,
 };
 
 enum class Format : unsigned char { Text, Csv, Json, Netcdf };
@@ -36,8 +37,18 @@ struct ServeArguments {
   std::optional<std::uint64_t> nvm_bytes;
   std::vector<std::filesystem::path> ingest_roots;
   std::optional<std::uint64_t> ingest_workers;
+  std::string placement;     ///< empty: as the configuration says, else none
+  std::string device_model;  ///< empty: none
   bool no_create = false;
   bool insecure_listen = false;
+};
+
+struct CalibrateArguments {
+  std::string archive;       ///< directory whose disk is measured too; empty: none
+  std::string plot;          ///< SVG file; empty: none
+  std::string device_model;  ///< empty: the device itself
+  bool quick = false;
+  bool no_store = false;
 };
 
 /// What the command line says, checked as far as it can be without the database.
@@ -55,6 +66,7 @@ struct Arguments {
   std::optional<Format> format;  ///< empty: text on a terminal, csv on a pipe
   std::string output;            ///< file; empty: standard output
   ServeArguments serve;
+  CalibrateArguments calibrate;
   std::vector<std::string> files;
   std::string ingest_model;
   std::string ingest_domain;

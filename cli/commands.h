@@ -8,5 +8,7 @@ namespace nvmdb::cli {
 [[nodiscard]] int run_command(const Arguments& arguments);
 /// `serve`: until SIGTERM or SIGINT.
 [[nodiscard]] int run_serve(const Arguments& arguments);
+/// `calibrate`: measures the device of a pool that nobody has open.
+[[nodiscard]] int run_calibrate(const Arguments& arguments);
 
 }  // namespace nvmdb::cli

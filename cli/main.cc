@@ -6,5 +6,7 @@ int main(int argc, char** argv) {
   if (outcome.done) return outcome.exit_code;
   if (outcome.arguments.command == nvmdb::cli::Command::Serve)
     return nvmdb::cli::run_serve(outcome.arguments);
+  if (outcome.arguments.command == nvmdb::cli::Command::Calibrate)
+    return nvmdb::cli::run_calibrate(outcome.arguments);
   return nvmdb::cli::run_command(outcome.arguments);
 }

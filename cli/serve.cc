@@ -76,6 +76,10 @@ Result<Settings> settle(const Arguments& arguments) {
   if (const auto count = flags.ingest_workers ? flags.ingest_workers : file.ingest_workers) {
     settings.instance.ingest.workers = static_cast<std::uint32_t>(*count);
   }
+  const std::string placement = !flags.placement.empty() ? flags.placement : file.placement.value_or("none");
+  NVMDB_ASSIGN(settings.instance.placement, storage::parse_placement(placement));
+  settings.instance.device_model =
+      !flags.device_model.empty() ? flags.device_model : file.device_model.value_or("");
   if (const auto listen = flags.listen ? flags.listen : file.listen) settings.listener.listen = *listen;
   settings.listener.insecure_listen = flags.insecure_listen || file.insecure_listen.value_or(false);
   settings.listener.ingest_roots = !flags.ingest_roots.empty() ? flags.ingest_roots : file.ingest_roots;
@@ -106,6 +110,17 @@ void describe(server::Instance& instance) {
   say("pool " + pool.directory().string() + (pool.created() ? ": created, " : ": opened, ") +
       format_size(bytes) + " of NVM on " + pool.device().kind);
   say("durability: " + storage::durability_words(pool.device().durability));
+  const storage::DeviceProfile& device = instance.media().device();
+  say("device: " + storage::origin_words(device) + "; " + std::to_string(device.best_log_writers) +
+      " log writers, blocks of " + format_size(device.log_block_bytes));
+  if (!device.note.empty()) say("device: " + device.note);
+  if (instance.device_model() != nullptr) {
+    say("device: delays are added to every access of NVM; no figure of this server is that of a real device");
+  }
+  if (instance.placement().policy() != storage::PlacementPolicy::None) {
+    say("placement: " + std::string(storage::placement_name(instance.placement().policy())) + " on " +
+        instance.placement().topology().words());
+  }
   const engine::RecoveryReport& recovery = instance.database().recovery();
   if (pool.created()) return;
   say(std::string("recovery: last shutdown was ") + (recovery.clean_shutdown ? "clean" : "not clean") + "; " +

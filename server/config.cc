@@ -51,6 +51,8 @@ Status take_entry(std::string_view name, const toml::node& node, const std::stri
   if (name == "no-create") return take(node, "true or false", config.no_create, where);
   if (name == "insecure-listen") return take(node, "true or false", config.insecure_listen, where);
   if (name == "ingest-root") return take_roots(node, config.ingest_roots, where);
+  if (name == "placement") return take(node, "compact, scatter or none in quotes", config.placement, where);
+  if (name == "device-model") return take(node, "a name in quotes", config.device_model, where);
   if (name == "ingest-workers") {
     std::optional<std::int64_t> count;
     NVMDB_TRY(take(node, "a number", count, where));
@@ -60,7 +62,7 @@ Status take_entry(std::string_view name, const toml::node& node, const std::stri
   }
   return Status::invalid_argument(where +
                                   "unknown name; known are pool, listen, dram, nvm, no-create, "
-                                  "insecure-listen, ingest-root, ingest-workers");
+                                  "insecure-listen, ingest-root, ingest-workers, placement, device-model");
 }
 
 }  // namespace

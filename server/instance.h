@@ -12,6 +12,8 @@
 #include "ingest/ingestor.h"
 #include "query/query_engine.h"
 #include "storage/base/result.h"
+#include "storage/device/modelled_media.h"
+#include "storage/device/placement.h"
 #include "storage/nvm/pool.h"
 
 namespace nvmdb::server {
@@ -21,6 +23,10 @@ struct InstanceOptions {
   bool create = false;
   std::uint64_t nvm_bytes = 4ULL << 30U;  ///< of a new pool
   std::uint64_t dram_bytes = 512ULL << 20U;
+  std::string device_model{};  ///< name of a preset whose delays are added; empty: none
+  storage::PlacementPolicy placement = storage::PlacementPolicy::None;
+  std::size_t query_threads = 2;   ///< for slabs, listings and long series
+  std::size_t ingest_threads = 4;  ///< files at once; more wait
   ingest::IngestorOptions ingest;
   query::QueryLimits limits;
   /// Told of recovery's progress: phase, done, total.
@@ -39,6 +45,12 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
 
   [[nodiscard]] storage::Pool& pool() const;
+  /// What the engine works on: the pool, or the pool with a device model's delays.
+  [[nodiscard]] storage::PoolMedia& media() const;
+  /// The device model in use, or nullptr.
+  [[nodiscard]] const storage::DeviceModel* device_model() const;
+  [[nodiscard]] const storage::Placement& placement() const;
+  [[nodiscard]] const InstanceOptions& options() const;
   [[nodiscard]] engine::Database& database() const;
   [[nodiscard]] engine::Catalogue& catalogue() const;
   [[nodiscard]] engine::FieldStore& fields() const;

@@ -123,8 +123,13 @@ Result<std::unique_ptr<Listener>> Listener::start(Instance& instance, const List
 
   auto state = std::make_unique<State>();
   state->hub = std::make_unique<WatchHub>(instance.catalogue());
-  state->long_queries = std::make_unique<WorkPool>(options.query_threads, 256);
-  state->ingests = std::make_unique<WorkPool>(options.ingest_threads, 64);
+  const auto bind = [&placement = instance.placement()](storage::ThreadRole role) {
+    return [&placement, role](std::size_t index) { (void)placement.bind_this_thread(role, index); };
+  };
+  state->long_queries =
+      std::make_unique<WorkPool>(instance.options().query_threads, 256, bind(storage::ThreadRole::Worker));
+  state->ingests =
+      std::make_unique<WorkPool>(instance.options().ingest_threads, 64, bind(storage::ThreadRole::Ingest));
   state->context =
       std::make_unique<ServiceContext>(instance, std::move(gate), *state->hub, *state->long_queries,
                                        *state->ingests, options.upload_bytes_max);

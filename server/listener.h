@@ -16,8 +16,6 @@ struct ListenerOptions {
   std::string listen = "127.0.0.1:50051";  ///< HOST:PORT; port 0 takes a free one
   bool insecure_listen = false;            ///< allow addresses beyond this machine, without encryption
   std::vector<std::filesystem::path> ingest_roots;
-  std::size_t query_threads = 2;   ///< for slabs, listings and long series
-  std::size_t ingest_threads = 4;  ///< files at once; more wait
   std::uint64_t upload_bytes_max = 16ULL << 30U;
 };
 

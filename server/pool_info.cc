@@ -31,12 +31,38 @@ void add_pool(Instance& instance, InfoList& list) {
   list.text("directory", pool.directory().string());
   list.text("uuid", format_uuid(pool.identity().uuid));
   list.number("format_version", pool.identity().format_version);
-  const storage::DeviceProfile& device = pool.device();
+  const storage::DeviceProfile& device = instance.media().device();
   list.section("device");
   list.text("kind", device.kind);
   list.text("durability", storage::durability_words(device.durability));
   list.number("write_unit", device.write_unit_bytes, "bytes");
   list.number("log_writers", device.best_log_writers);
+  list.number("log_block", device.log_block_bytes, "bytes");
+  list.text("profile", storage::origin_words(device));
+  if (device.measured_at != 0) list.number("measured_at", static_cast<std::uint64_t>(device.measured_at), "Unix s");
+  if (device.read_latency_ns > 0) {
+    list.number("read_latency", static_cast<std::uint64_t>(device.read_latency_ns), "ns");
+    list.number("read_bandwidth", static_cast<std::uint64_t>(device.read_bytes_per_second), "bytes/s");
+    list.number("write_bandwidth", static_cast<std::uint64_t>(device.write_bytes_per_second), "bytes/s");
+    list.number("small_write_latency", device.fence_cost_ns, "ns");
+    list.number("best_readers", device.best_readers);
+  }
+  if (!device.note.empty()) list.text("note", device.note);
+  if (const storage::DeviceModel* model = instance.device_model(); model != nullptr) {
+    list.text("model_source", std::string(model->preset().source));
+    list.number("model_bytes_written", model->bytes_written(), "bytes");
+    list.number("model_media_bytes_written", model->media_bytes_written(), "bytes");
+  }
+}
+
+void add_placement(Instance& instance, InfoList& list) {
+  const storage::Placement& placement = instance.placement();
+  list.section("placement");
+  list.text("policy", std::string(storage::placement_name(placement.policy())));
+  list.text("machine", placement.topology().words());
+  for (const auto role : {storage::ThreadRole::LogWriter, storage::ThreadRole::Worker, storage::ThreadRole::Ingest}) {
+    list.text(std::string(storage::role_name(role)), placement.words(role));
+  }
 }
 
 void add_space(Instance& instance, const engine::DatabaseStatistics& statistics, InfoList& list) {
@@ -115,6 +141,7 @@ Result<std::vector<InfoItem>> pool_info(Instance& instance) {
   InfoList list;
   const engine::DatabaseStatistics statistics = instance.database().statistics();
   add_pool(instance, list);
+  add_placement(instance, list);
   add_space(instance, statistics, list);
   add_log(instance, statistics, list);
   NVMDB_ASSIGN(const std::vector<engine::Run> runs, instance.catalogue().runs());

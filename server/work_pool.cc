@@ -4,8 +4,9 @@
 
 namespace nvmdb::server {
 
-WorkPool::WorkPool(std::size_t threads, std::size_t queue_max) : queue_max_(queue_max) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+WorkPool::WorkPool(std::size_t threads, std::size_t queue_max, std::function<void(std::size_t)> begin)
+    : queue_max_(queue_max), begin_(std::move(begin)) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
 }
 
 WorkPool::~WorkPool() {
@@ -27,7 +28,8 @@ bool WorkPool::submit(std::function<void()> job) {
   return true;
 }
 
-void WorkPool::run() {
+void WorkPool::run(std::size_t number) {
+  if (begin_) begin_(number);
   while (true) {
     std::function<void()> job;
     {

@@ -15,7 +15,8 @@ namespace nvmdb::server {
 /// Threads: any number may submit.
 class WorkPool {
  public:
-  WorkPool(std::size_t threads, std::size_t queue_max);
+  /// `begin` runs first in each thread, with its number.
+  WorkPool(std::size_t threads, std::size_t queue_max, std::function<void(std::size_t)> begin = {});
   /// Runs what was accepted, then ends.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
@@ -25,9 +26,10 @@ class WorkPool {
   [[nodiscard]] bool submit(std::function<void()> job);
 
  private:
-  void run();
+  void run(std::size_t number);
 
   const std::size_t queue_max_;
+  const std::function<void(std::size_t)> begin_;
   Mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> jobs_ NVMDB_GUARDED_BY(mutex_);

@@ -138,11 +138,11 @@ bool LogImpl::any_pending() const {
 }
 
 void LogImpl::start_threads() {
-  writers_ =
-      std::make_unique<WriterPool>(options_.streams, [this](std::uint32_t stream, const GroupLabel& label) {
-        write_part(stream, label);
-        return streams_[stream]->writer.fence();
-      });
+  const auto write = [this](std::uint32_t stream, const GroupLabel& label) {
+    write_part(stream, label);
+    return streams_[stream]->writer.fence();
+  };
+  writers_ = std::make_unique<WriterPool>(options_.streams, write, options_.on_writer_start);
   const auto flush = [this] {
     // What is pending now has an epoch at or below the current one.
     return wait_durable(clock_.current()).is_ok();

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "storage/base/check.h"
+#include "storage/base/narrow.h"
 #include "storage/base/size_text.h"
 #include "storage/nvm/root_words.h"
 #include "wal/appender.h"
 #include "wal/log_impl.h"
+#include "wal/null_log.h"
 
 namespace nvmdb::wal {
 namespace {
@@ -66,6 +68,13 @@ Result<std::uint64_t> next_session(storage::PoolMedia& media) {
 
 }  // namespace
 
+void fit_to_device(LogOptions& options, const storage::DeviceProfile& device) {
+  const std::uint64_t most = std::min<std::uint64_t>(kMaxStreams, options.log_bytes_max / (2 * kPageBytes));
+  options.streams =
+      narrow<std::uint32_t>(std::clamp<std::uint64_t>(device.best_log_writers, 1, std::max<std::uint64_t>(1, most)));
+  options.block_bytes_max = device.log_block_bytes;
+}
+
 Result<std::unique_ptr<Log>> Log::start(storage::PoolMedia& media, storage::PageAllocator& pages,
                                         EpochClock& clock, const LogOptions& options,
                                         const LogReader* recovered) {
@@ -83,6 +92,12 @@ Result<std::unique_ptr<Log>> Log::start(storage::PoolMedia& media, storage::Page
         ", but the log holds epochs up to " + std::to_string(horizon.highest_seen.value));
   }
   NVMDB_ASSIGN(const std::uint64_t session, next_session(media));
+  if (options.off) {
+    if (!recovered->segments().empty()) {
+      return Status::invalid_argument("the pool has a log; without one it can be used only before its first commit");
+    }
+    return std::unique_ptr<Log>(std::make_unique<NullLog>(clock, options));
+  }
   const LogSpace::Shape shape = shape_of(options, unit_bytes, session);
   auto counters = std::make_unique<LogCounters>();
   auto space = std::make_unique<LogSpace>(media, pages, *counters, shape);

@@ -29,9 +29,17 @@ struct LogOptions {
   /// DRAM of one appender's buffer, rounded up to a power of two. A record may take half of it.
   std::uint64_t ring_bytes = 1ULL << 20U;
   std::uint64_t epoch_interval_us = 1000;  ///< an epoch with records is closed at the latest after this time
+  /// Runs first in the thread of each log writer: where its placement is set.
+  std::function<void(std::uint32_t writer)> on_writer_start{};
+  /// No log: records are thrown away, nothing is durable before the next checkpoint. For comparisons only.
+  bool off = false;
   bool writer_threads = true;  ///< false: everything runs in the calling threads (deterministic tests)
   PlantedBug planted_bug = PlantedBug::None;
 };
+
+/// Takes the number of writers and the block size that the device likes, as far as the log's budget goes: each
+/// stream needs two segments to be worth its while.
+void fit_to_device(LogOptions& options, const storage::DeviceProfile& device);
 
 struct LogStatistics {
   std::uint64_t records = 0;

@@ -4,7 +4,8 @@
 
 namespace nvmdb::wal {
 
-WriterPool::WriterPool(std::uint32_t streams, Write write) : write_(std::move(write)) {
+WriterPool::WriterPool(std::uint32_t streams, Write write, Begin begin)
+    : write_(std::move(write)), begin_(std::move(begin)) {
   for (std::uint32_t i = 0; i < streams; ++i) writers_.push_back(std::make_unique<Writer>());
   for (std::uint32_t i = 0; i < streams; ++i) writers_[i]->thread = std::thread([this, i] { run(i); });
 }
@@ -36,6 +37,7 @@ Status WriterPool::wait(std::uint32_t stream) {
 }
 
 void WriterPool::run(std::uint32_t stream) {
+  if (begin_) begin_(stream);
   Writer& writer = *writers_[stream];
   for (std::uint32_t seen = 0;; ++seen) {
     writer.go.wait(seen, std::memory_order_acquire);

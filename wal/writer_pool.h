@@ -20,7 +20,10 @@ class WriterPool {
  public:
   using Write = std::function<Status(std::uint32_t stream, const GroupLabel& label)>;
 
-  WriterPool(std::uint32_t streams, Write write);
+  /// Runs first in each writer's thread.
+  using Begin = std::function<void(std::uint32_t stream)>;
+
+  WriterPool(std::uint32_t streams, Write write, Begin begin);
   ~WriterPool();
   WriterPool(const WriterPool&) = delete;
   WriterPool& operator=(const WriterPool&) = delete;
@@ -41,6 +44,7 @@ class WriterPool {
   void run(std::uint32_t stream);
 
   const Write write_;
+  const Begin begin_;
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Writer>> writers_;
 };
