@@ -20,7 +20,7 @@ namespace {
 
 /// Marks the pages of a calibration, so that those of one that was killed are known. No table or run has it.
 constexpr std::uint32_t kOwner = 0xca11b8a7U;
-constexpr std::uint32_t kPagesMax = 32;
+constexpr std::uint32_t kPagesMax = 128;  ///< more than caches hold, so that reads are of memory
 constexpr std::uint32_t kQuickPages = 4;
 constexpr std::size_t kSamplesMax = 20'000;
 constexpr std::uint64_t kLoadBytes = 64;
