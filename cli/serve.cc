@@ -115,7 +115,7 @@ void describe(server::Instance& instance) {
       " log writers, blocks of " + format_size(device.log_block_bytes));
   if (!device.note.empty()) say("device: " + device.note);
   if (instance.device_model() != nullptr) {
-    say("device: delays are added to every access of NVM; no figure of this server is that of a real device");
+    say("device: the model delays durable writes; no figure of this server is that of a real device");
   }
   if (instance.placement().policy() != storage::PlacementPolicy::None) {
     say("placement: " + std::string(storage::placement_name(instance.placement().policy())) + " on " +
