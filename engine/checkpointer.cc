@@ -243,7 +243,7 @@ Status Checkpointer::capture_locked(TableId table, RecordHead& head, const index
     copy = slot;
   } else {
     const TransactionArena::Mark mark = arena_.mark();
-    const ByteSpan row = head.location().tuple()->copy(arena_);
+    const ByteSpan row = head.location().tuple()->copy(arena_, 0, ~std::size_t{0});
     if (row.data() == nullptr) return Status::overloaded("checkpoint: no memory for a row");
     NVMDB_ASSIGN(copy, pages.append(seen.order(), table, key, row, memory_.hint_of(&head)));
     arena_.rewind(mark);

@@ -87,8 +87,12 @@ Status Transaction::State::prepare() {
 /// Gets room, before any lock, for rows that do not fit where their record is.
 Status Transaction::State::prepare_tuples() {
   for (WriteEntry& write : writes) {
-    if (write.action != LogAction::Put || write.fresh.kind() != TupleAddress::Kind::None) continue;
+    if (write.action == LogAction::Erase || write.fresh.kind() != TupleAddress::Kind::None) continue;
     const Tuple* tuple = write.head->location().tuple();
+    if (write.action == LogAction::Patch) {
+      if (tuple != nullptr) continue;
+      NVMDB_TRY(complete_row(write));
+    }
     if (tuple != nullptr && tuple->capacity() >= write.row.size()) continue;
     NVMDB_TRY(prepare_tuple(write));
   }
@@ -107,9 +111,26 @@ Status Transaction::State::prepare_tuple(WriteEntry& write) {
   return Status::ok();
 }
 
+Status Transaction::State::complete_row(WriteEntry& write) {
+  NVMDB_ASSIGN(const ByteSpan row, read_part(*write.head, 0, ~std::size_t{0}));
+  if (row.size() < write.offset + write.row.size()) return conflict("row is too short");
+  write.row = row;
+  write.action = LogAction::Put;
+  return Status::ok();
+}
+
+bool Transaction::State::fits(const WriteEntry& write) {
+  if (write.action == LogAction::Erase) return true;
+  const Tuple* tuple = write.head->location().tuple();
+  if (write.action == LogAction::Put) {
+    return write.fresh.kind() != TupleAddress::Kind::None || (tuple != nullptr && tuple->capacity() >= write.row.size());
+  }
+  return tuple != nullptr && !write.seen.absent() && write.offset + write.row.size() <= tuple->row_bytes();
+}
+
 std::size_t Transaction::State::log_bytes() const {
   std::size_t bytes = 0;
-  for (const WriteEntry& write : writes) bytes += encoded_bytes(write.action, write.key, write.row.size());
+  for (const WriteEntry& write : writes) bytes += encoded_bytes(write.action, write.key, write.row.size(), write.offset);
   return bytes;
 }
 
@@ -125,10 +146,8 @@ bool Transaction::State::lock_writes() {
       unlock_writes(i);
       return false;
     }
-    // The record was given less room since prepare_tuples() looked; the next attempt will see that.
-    const Tuple* tuple = write.head->location().tuple();
-    const bool fits = write.fresh.kind() != TupleAddress::Kind::None || (tuple != nullptr && tuple->capacity() >= write.row.size());
-    if (write.action == LogAction::Put && !fits) {
+    // The record was given less room since prepare_tuples() looked, or its row is gone; the next attempt will see that.
+    if (!fits(write)) {
       unlock_writes(i + 1);
       return false;
     }
@@ -162,7 +181,7 @@ bool Transaction::State::leaves_unchanged() const {
 void Transaction::State::write_log(wal::Tid tid) {
   std::byte* to = session.appender->payload();
   for (const WriteEntry& write : writes) {
-    to = encode_operation(to, write.action, write.table->spec.id, write.key, write.row);
+    to = encode_operation(to, write.action, write.table->spec.id, write.key, write.row, write.offset);
   }
   session.appender->publish(tid);
 }
@@ -185,7 +204,9 @@ void Transaction::State::apply(wal::Tid tid) {
     }
     rows += write.seen.absent() ? 1 : 0;
     Tuple* tuple = head.location().tuple();
-    if (write.fresh.kind() == TupleAddress::Kind::None) {
+    if (write.action == LogAction::Patch) {
+      tuple->store_part(write.offset, write.row);
+    } else if (write.fresh.kind() == TupleAddress::Kind::None) {
       tuple->store(write.row);
     } else {
       if (Tuple* fresh = write.fresh.tuple(); fresh != nullptr) {

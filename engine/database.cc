@@ -296,6 +296,7 @@ void Database::State::run_collector() {
 }
 
 storage::HotBudget& Database::hot_budget() { return state_->hot_budget; }
+wal::Epoch Database::durable_epoch() const { return state_->log->durable_epoch(); }
 storage::PageAllocator& Database::pages() { return *state_->pages; }
 storage::PoolMedia& Database::media() { return state_->media; }
 const RecoveryReport& Database::recovery() const { return state_->recovery; }

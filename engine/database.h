@@ -117,6 +117,9 @@ class Database {
   /// background does the same when it is due. Errors: OutOfSpace, IoError.
   [[nodiscard]] Status checkpoint();
 
+  /// Commits of this epoch and of earlier ones are durable. Costs one load.
+  [[nodiscard]] wal::Epoch durable_epoch() const;
+
   /// Calls `free` once no thread that was in an epoch pin when retire() was called is still in it, at the latest when
   /// the database is closed.
   void retire(std::function<void()> free);

@@ -15,25 +15,29 @@ std::size_t length_bytes(std::size_t length) {
   return count;
 }
 
-}  // namespace
-
-std::size_t encoded_bytes(LogAction action, const index::Key& key, std::size_t row_bytes) {
-  const std::size_t bytes = kPrefixBytes + std::size_t{key.count} * 8;
-  return action == LogAction::Put ? bytes + length_bytes(row_bytes) + row_bytes : bytes;
+std::byte* put_length(std::byte* to, std::size_t length) {
+  for (; length >= 0x80; length >>= 7U) *to++ = static_cast<std::byte>((length & 0x7fU) | 0x80U);
+  *to++ = static_cast<std::byte>(length);
+  return to;
 }
 
-std::byte* encode_operation(std::byte* to, LogAction action, TableId table, const index::Key& key, ByteSpan row) {
+}  // namespace
+
+std::size_t encoded_bytes(LogAction action, const index::Key& key, std::size_t row_bytes, std::size_t offset) {
+  const std::size_t bytes = kPrefixBytes + std::size_t{key.count} * 8;
+  if (action == LogAction::Erase) return bytes;
+  return bytes + length_bytes(row_bytes) + row_bytes + (action == LogAction::Patch ? length_bytes(offset) : 0);
+}
+
+std::byte* encode_operation(std::byte* to, LogAction action, TableId table, const index::Key& key, ByteSpan row, std::size_t offset) {
   *to++ = static_cast<std::byte>((static_cast<unsigned>(action) << 4U) | key.count);
   std::memcpy(to, &table, sizeof(table));
   to += sizeof(table);
-  if (action == LogAction::Put) {
-    std::size_t length = row.size();
-    for (; length >= 0x80; length >>= 7U) *to++ = static_cast<std::byte>((length & 0x7fU) | 0x80U);
-    *to++ = static_cast<std::byte>(length);
-  }
+  if (action != LogAction::Erase) to = put_length(to, row.size());
+  if (action == LogAction::Patch) to = put_length(to, offset);
   std::memcpy(to, key.words.data(), std::size_t{key.count} * 8);
   to += std::size_t{key.count} * 8;
-  if (action == LogAction::Put && !row.empty()) {
+  if (action != LogAction::Erase && !row.empty()) {
     std::memcpy(to, row.data(), row.size());
     to += row.size();
   }
@@ -68,13 +72,18 @@ Status LogOperationReader::next(LogOperation& operation) {
   if (!take(&first, 1) || !take(&operation.table, sizeof(operation.table))) return damaged("cut off");
   const unsigned action = first >> 4U;
   const std::uint32_t words = first & 0x0fU;
-  if (action != static_cast<unsigned>(LogAction::Put) && action != static_cast<unsigned>(LogAction::Erase)) {
+  if (action < static_cast<unsigned>(LogAction::Put) || action > static_cast<unsigned>(LogAction::Patch)) {
     return damaged("unknown action");
   }
   if (words != 1 && words != 2 && words != 4 && words != 6) return damaged("impossible key width");
   operation.action = static_cast<LogAction>(action);
   std::uint64_t row_bytes = 0;
-  if (operation.action == LogAction::Put && !take_length(row_bytes)) return damaged("impossible row length");
+  if (operation.action != LogAction::Erase && !take_length(row_bytes)) return damaged("impossible row length");
+  std::uint64_t offset = 0;
+  if (operation.action == LogAction::Patch && (!take_length(offset) || offset > ~std::uint32_t{0})) {
+    return damaged("impossible offset in a row");
+  }
+  operation.offset = static_cast<std::uint32_t>(offset);
   operation.key = {};
   operation.key.count = words;
   if (!take(operation.key.words.data(), std::size_t{words} * 8)) return damaged("cut off in a key");

@@ -14,6 +14,7 @@ namespace nvmdb::engine {
 enum class LogAction : std::uint8_t {
   Put = 1,    ///< the record is now this row, whatever it was
   Erase = 2,  ///< the record is gone
+  Patch = 3,  ///< some bytes of the row are now these; the row is there, by an older Tid
 };
 
 /// One operation of a log record.
@@ -21,24 +22,27 @@ struct LogOperation {
   LogAction action = LogAction::Put;
   TableId table = 0;
   index::Key key;
-  ByteSpan row;  ///< Put; points into the payload
+  ByteSpan row;              ///< Put: the row; Patch: the new bytes; points into the payload
+  std::uint32_t offset = 0;  ///< Patch: of the new bytes in the row
 };
 
 // The payload of a log record: the operations of one transaction one after the other, each record at most once.
 //
 //   u8   action (high half), key words (low half: 1, 2, 4 or 6)
 //   u16  table
-//   Put: row length, LEB128 (7 bits a byte, low bits first, at most 5 bytes)
+//   Put, Patch: number of bytes, LEB128 (7 bits a byte, low bits first, at most 5 bytes)
+//   Patch: offset in the row, LEB128
 //   key words, 8 bytes each
-//   Put: the row
+//   Put: the row; Patch: the new bytes
 //
 // Everything is little-endian and unaligned. The transaction's Tid is in the log record's own header.
 
 /// Bytes that encode_operation() will write.
-[[nodiscard]] std::size_t encoded_bytes(LogAction action, const index::Key& key, std::size_t row_bytes);
+[[nodiscard]] std::size_t encoded_bytes(LogAction action, const index::Key& key, std::size_t row_bytes,
+                                        std::size_t offset = 0);
 /// Writes one operation and returns the place behind it.
 [[nodiscard]] std::byte* encode_operation(std::byte* to, LogAction action, TableId table, const index::Key& key,
-                                          ByteSpan row);
+                                          ByteSpan row, std::size_t offset = 0);
 
 /// Reads the operations of a payload. Safe on hostile bytes.
 class LogOperationReader {

@@ -1,5 +1,7 @@
 #include "engine/record.h"
 
+#include <algorithm>
+
 #include "engine/tuple_slot.h"
 #include "storage/base/spin.h"
 
@@ -11,7 +13,9 @@ namespace {
 constexpr std::uint32_t kWaitRounds = 64;
 
 /// Tuples in NVM pages do not change while anybody can reach them.
-ByteSpan copy_row(ByteSpan row, TransactionArena& arena) {
+ByteSpan copy_row(ByteSpan whole, std::size_t offset, std::size_t bytes, TransactionArena& arena) {
+  const std::size_t begin = std::min(offset, whole.size());
+  const ByteSpan row = whole.subspan(begin, std::min(bytes, whole.size() - begin));
   std::byte* to = arena.allocate(row.empty() ? 8 : row.size());
   if (to == nullptr) return {};
   if (!row.empty()) std::memcpy(to, row.data(), row.size());
@@ -34,7 +38,7 @@ bool RecordHead::lock(wal::Tid& seen) {
   return false;
 }
 
-RecordHead::Copy RecordHead::read(TransactionArena& arena) const {
+RecordHead::Copy RecordHead::read(TransactionArena& arena, std::size_t offset, std::size_t bytes) const {
   const TransactionArena::Mark mark = arena.mark();
   for (SpinWait spin; spin.rounds() < kWaitRounds; spin.wait()) {
     const wal::Tid before{tid_.load(std::memory_order_acquire)};
@@ -46,9 +50,9 @@ RecordHead::Copy RecordHead::read(TransactionArena& arena) const {
     if (const Tuple* tuple = place.tuple(); tuple != nullptr) {
       // A line that is in the cache anyway, and stored to only after the evictor came by.
       if (!referenced_.load(std::memory_order_relaxed)) referenced_.store(true, std::memory_order_relaxed);
-      row = tuple->copy(arena);
+      row = tuple->copy(arena, offset, bytes);
     } else if (const std::byte* slot = place.slot(); slot != nullptr) {
-      row = copy_row(SlotView(slot).row(), arena);
+      row = copy_row(SlotView(slot).row(), offset, bytes, arena);
     } else {
       continue;
     }

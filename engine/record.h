@@ -48,17 +48,36 @@ class alignas(8) Tuple {
       word(place).store(value, std::memory_order_release);
     }
   }
-  /// Copies what is there, torn or not; data() is nullptr when the arena is full.
-  [[nodiscard]] ByteSpan copy(TransactionArena& arena) const {
-    const auto bytes = static_cast<std::uint32_t>(word(0).load(std::memory_order_acquire));
-    std::byte* to = arena.allocate(bytes == 0 ? 8 : bytes);
+  [[nodiscard]] std::size_t row_bytes() const {
+    return static_cast<std::uint32_t>(word(0).load(std::memory_order_acquire));
+  }
+  /// Stores bytes inside the row. As store(); offset + bytes.size() <= row_bytes().
+  void store_part(std::size_t offset, ByteSpan bytes) {
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+      const std::size_t in_word = (offset + at) % 8;
+      const std::size_t count = bytes.size() - at < 8 - in_word ? bytes.size() - at : 8 - in_word;
+      const auto place = word(1 + (offset + at) / 8);
+      std::uint64_t value = place.load(std::memory_order_relaxed);
+      std::memcpy(reinterpret_cast<std::byte*>(&value) + in_word, bytes.data() + at, count);
+      place.store(value, std::memory_order_release);
+      at += count;
+    }
+  }
+  /// Copies up to `count` bytes from `offset` on, torn or not; data() is nullptr when the arena is full.
+  [[nodiscard]] ByteSpan copy(TransactionArena& arena, std::size_t offset, std::size_t count) const {
+    const std::size_t row = row_bytes();
+    const std::size_t begin = offset < row ? offset : row;
+    const std::size_t end = row - begin < count ? row : begin + count;
+    const std::size_t first = begin / 8;
+    const std::size_t words = (end + 7) / 8 - first;
+    std::byte* to = arena.allocate(words == 0 ? 8 : words * 8);
     if (to == nullptr) return {};
-    const std::size_t words = (std::size_t{bytes} + 7) / 8;
     for (std::size_t i = 0; i < words; ++i) {
-      const std::uint64_t value = word(i + 1).load(std::memory_order_acquire);
+      const std::uint64_t value = word(1 + first + i).load(std::memory_order_acquire);
       std::memcpy(to + i * 8, &value, 8);
     }
-    return {to, bytes};
+    return {to + begin % 8, end - begin};
   }
 
  private:
@@ -147,8 +166,8 @@ class alignas(32) RecordHead {
     wal::Tid tid;
     ByteSpan row;
   };
-  /// A consistent copy of the record.
-  [[nodiscard]] Copy read(TransactionArena& arena) const;
+  /// A consistent copy of the record, or of `bytes` bytes of it.
+  [[nodiscard]] Copy read(TransactionArena& arena, std::size_t offset = 0, std::size_t bytes = ~std::size_t{0}) const;
 
  private:
   std::atomic<std::uint64_t> tid_;

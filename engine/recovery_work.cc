@@ -125,6 +125,12 @@ Status RecoveryWorker::apply(const LogOperation& operation, wal::Tid tid) {
   if (head == nullptr || !dirty_->reserve(memory_, DirtyList::entry_bytes(operation.key.count))) {
     return memory_.out_of_space();
   }
+  if (operation.action == LogAction::Patch) {
+    patches_.push_back({head, table, operation.key, tid, patch_bytes_.size(),
+                        static_cast<std::uint32_t>(operation.row.size()), operation.offset});
+    patch_bytes_.insert(patch_bytes_.end(), operation.row.begin(), operation.row.end());
+    return Status::ok();
+  }
   wal::Tid seen;
   while (!head->lock(seen)) {
   }
@@ -147,6 +153,30 @@ Status RecoveryWorker::apply(const LogOperation& operation, wal::Tid tid) {
   }
   head->unlock(now);
   return status;
+}
+
+Status RecoveryWorker::apply_patch(const LoggedPatch& patch, ByteSpan patched) {
+  const wal::Tid seen = patch.head->tid();
+  if (patch.tid <= seen.order()) return Status::ok();
+  Tuple* tuple = patch.head->location().tuple();
+  const std::byte* slot = patch.head->location().slot();
+  const std::size_t row_bytes = tuple != nullptr ? tuple->row_bytes() : slot != nullptr ? SlotView(slot).row().size() : 0;
+  if (seen.absent() || patched.size() > row_bytes || patch.offset > row_bytes - patched.size()) {
+    return Status::corruption("the log changes a part of a row of table " + patch.table->spec.name +
+                              " that is not there");
+  }
+  if (!dirty_->reserve(memory_, DirtyList::entry_bytes(patch.key.count))) return memory_.out_of_space();
+  if (tuple != nullptr) {
+    tuple->store_part(patch.offset, patched);
+  } else {
+    const ByteSpan old = SlotView(slot).row();
+    Bytes row(old.begin(), old.end());
+    std::copy(patched.begin(), patched.end(), row.begin() + patch.offset);
+    NVMDB_TRY(store(*patch.head, *patch.table, {LogAction::Put, patch.table->spec.id, patch.key, row, 0}, patch.tid));
+  }
+  mark_dirty(*patch.table, *patch.head, patch.key);
+  patch.head->unlock(patch.tid);
+  return Status::ok();
 }
 
 /// The caller holds the lock, and nobody reads during recovery.
@@ -236,7 +266,26 @@ void RecoveryWork::forget(const UnlinkEntry& entry) {
   }
 }
 
+Status RecoveryWork::apply_patches() {
+  struct Place {
+    wal::Tid tid;
+    RecoveryWorker* worker;
+    const RecoveryWorker::LoggedPatch* patch;
+  };
+  std::vector<Place> places;
+  for (const auto& worker : workers_) {
+    for (const auto& patch : worker->patches_) places.push_back({patch.tid, worker.get(), &patch});
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.tid < b.tid; });
+  for (const Place& place : places) {
+    const ByteSpan bytes = ByteSpan(place.worker->patch_bytes_).subspan(place.patch->at, place.patch->count);
+    NVMDB_TRY(place.worker->apply_patch(*place.patch, bytes));
+  }
+  return Status::ok();
+}
+
 Status RecoveryWork::finish() {
+  NVMDB_TRY(apply_patches());
   NVMDB_ASSIGN(Session::State* session, database_.take_session());
   std::int64_t rows = 0;
   for (const auto& worker : workers_) {

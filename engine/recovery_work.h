@@ -42,6 +42,17 @@ class RecoveryWorker {
 
  private:
   friend class RecoveryWork;
+  /// A change of a part of a row, kept until all whole rows are there.
+  struct LoggedPatch {
+    RecordHead* head;
+    Table* table;
+    index::Key key;
+    wal::Tid tid;
+    std::size_t at;  ///< of the bytes in patch_bytes_
+    std::uint32_t count;
+    std::uint32_t offset;
+  };
+  [[nodiscard]] Status apply_patch(const LoggedPatch& patch, ByteSpan patched);
   [[nodiscard]] Result<Table*> table_of(TableId id, std::uint32_t key_words, const char* where) const;
   [[nodiscard]] RecordHead* find_or_make(Table& table, const index::Key& key);
   /// A key that nobody has met: its head is made whole before others see it.
@@ -56,6 +67,8 @@ class RecoveryWorker {
   std::int64_t rows_ = 0;
   std::vector<UnlinkEntry> deleted_;
   std::unique_ptr<DirtyList> dirty_;
+  std::vector<LoggedPatch> patches_;
+  Bytes patch_bytes_;
 };
 
 /// The threads of recovery. Lives from the scan of the checkpoint to the start of the log.
@@ -70,6 +83,8 @@ class RecoveryWork {
 
   [[nodiscard]] Database::State& database() { return database_; }
   [[nodiscard]] std::uint64_t versions() const;
+  /// Brings rows from their newest whole version, which may have been in any stream, to their newest one.
+  [[nodiscard]] Status apply_patches();
   /// Takes deleted records out of the index, and hands the checkpointer what the log changed.
   [[nodiscard]] Status finish();
 

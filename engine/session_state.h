@@ -30,7 +30,8 @@ struct Transaction::State {
     index::Key key;
     LogAction action;
     bool created;   ///< this transaction put the record into the index
-    ByteSpan row;   ///< Put; in the arena
+    ByteSpan row;   ///< Put: the row; Patch: the new bytes; in the arena
+    std::uint32_t offset;  ///< Patch: where in the row
     TupleAddress fresh;  ///< room for a row that does not fit where the record is; empty when it fits
     wal::Tid seen;  ///< set when locked
   };
@@ -63,12 +64,20 @@ struct Transaction::State {
   [[nodiscard]] WriteEntry* own_write(const RecordHead* head);
   [[nodiscard]] Status add_leaf(const index::LeafVersion& leaf);
   [[nodiscard]] Status note_insertion(const index::Insertion& insertion);
-  [[nodiscard]] Result<ByteSpan> read_record(const RecordHead& head);
+  [[nodiscard]] Result<ByteSpan> read_record(const RecordHead& head, std::size_t offset = 0,
+                                             std::size_t bytes = ~std::size_t{0});
+  /// The record as this transaction sees it, with its own writes.
+  [[nodiscard]] Result<ByteSpan> read_part(const RecordHead& head, std::size_t offset, std::size_t bytes);
+  [[nodiscard]] Status patch(Table& table, const index::Key& key, RecordHead& head, std::size_t offset,
+                             ByteSpan bytes);
+  [[nodiscard]] Status patch_again(WriteEntry& write, std::size_t offset, ByteSpan bytes);
+  /// Room for the new bytes of a write; `bytes` must not be 0.
+  [[nodiscard]] Status set_bytes(WriteEntry& write, ByteSpan bytes);
   [[nodiscard]] Status observe(const RecordHead& head, bool& absent);
   /// The head of the key, made absent (and read as absent) when there is none.
   [[nodiscard]] Status obtain_head(Table& table, const index::Key& key, RecordHead*& head, bool& created);
   [[nodiscard]] Status add_write(Table& table, const index::Key& key, RecordHead* head, bool created, LogAction action,
-                                 ByteSpan row);
+                                 ByteSpan row, std::uint32_t offset = 0);
   [[nodiscard]] Status set_row(WriteEntry& write, ByteSpan row);
 
   // commit.cc
@@ -79,6 +88,10 @@ struct Transaction::State {
   [[nodiscard]] Status prepare();
   [[nodiscard]] Status prepare_tuples();
   [[nodiscard]] Status prepare_tuple(WriteEntry& write);
+  /// Makes a Put of a Patch.
+  [[nodiscard]] Status complete_row(WriteEntry& write);
+  /// False: the record cannot take the write as it is now.
+  [[nodiscard]] static bool fits(const WriteEntry& write);
   [[nodiscard]] std::size_t log_bytes() const;
   [[nodiscard]] bool lock_writes();
   void unlock_writes(std::size_t count);

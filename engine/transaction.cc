@@ -1,5 +1,6 @@
 #include "engine/transaction.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/session_state.h"
@@ -7,6 +8,10 @@
 #include "storage/base/spin.h"
 
 namespace nvmdb::engine {
+
+namespace {
+constexpr std::size_t kRowBytesMax = storage::HotPages::kBlockBytesMax - Tuple::kHeaderBytes;
+}  // namespace
 
 // Messages of frequent failures are short enough for std::string to hold them without allocating.
 
@@ -50,8 +55,8 @@ Status Transaction::State::note_insertion(const index::Insertion& insertion) {
   return insertion.split.leaf == nullptr ? Status::ok() : add_leaf(insertion.split);
 }
 
-Result<ByteSpan> Transaction::State::read_record(const RecordHead& head) {
-  const RecordHead::Copy copy = head.read(arena);
+Result<ByteSpan> Transaction::State::read_record(const RecordHead& head, std::size_t offset, std::size_t bytes) {
+  const RecordHead::Copy copy = head.read(arena, offset, bytes);
   switch (copy.outcome) {
     case RecordHead::Outcome::Busy: return conflict("record is busy");
     case RecordHead::Outcome::NoMemory: return Status::overloaded("a transaction holds too much memory");
@@ -60,6 +65,29 @@ Result<ByteSpan> Transaction::State::read_record(const RecordHead& head) {
   }
   reads.push_back({&head, copy.tid});
   return copy.row;
+}
+
+namespace {
+/// Copies into `to`, which stands for the bytes from `to_offset` on, what it has in common with `from`.
+void overlay(std::byte* to, std::size_t to_offset, std::size_t to_bytes, ByteSpan from, std::size_t from_offset) {
+  const std::size_t begin = std::max(to_offset, from_offset);
+  const std::size_t end = std::min(to_offset + to_bytes, from_offset + from.size());
+  if (begin < end) std::memcpy(to + (begin - to_offset), from.data() + (begin - from_offset), end - begin);
+}
+}  // namespace
+
+Result<ByteSpan> Transaction::State::read_part(const RecordHead& head, std::size_t offset, std::size_t bytes) {
+  const WriteEntry* own = own_write(&head);
+  if (own == nullptr) return read_record(head, offset, bytes);
+  if (own->action == LogAction::Erase) return Status::not_found("no such row");
+  if (own->action == LogAction::Put) {
+    const std::size_t begin = std::min(offset, own->row.size());
+    return own->row.subspan(begin, std::min(bytes, own->row.size() - begin));
+  }
+  NVMDB_ASSIGN(const ByteSpan row, read_record(head, offset, bytes));
+  // The copy is in the arena and nobody else's.
+  overlay(const_cast<std::byte*>(row.data()), offset, row.size(), own->row, own->offset);
+  return row;
 }
 
 /// Reads only whether the record is there.
@@ -98,20 +126,55 @@ Status Transaction::State::obtain_head(Table& table, const index::Key& key, Reco
   return Status::ok();
 }
 
-Status Transaction::State::set_row(WriteEntry& write, ByteSpan row) {
-  std::byte* copy = arena.allocate(row.empty() ? 8 : row.size());
+Status Transaction::State::set_bytes(WriteEntry& write, ByteSpan bytes) {
+  std::byte* copy = arena.allocate(bytes.empty() ? 8 : bytes.size());
   if (copy == nullptr) return Status::overloaded("a transaction holds too much memory");
-  if (!row.empty()) std::memcpy(copy, row.data(), row.size());
+  if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
+  write.row = {copy, bytes.size()};
+  return Status::ok();
+}
+
+Status Transaction::State::set_row(WriteEntry& write, ByteSpan row) {
   write.action = LogAction::Put;
-  write.row = {copy, row.size()};
+  return set_bytes(write, row);
+}
+
+Status Transaction::State::patch(Table& table, const index::Key& key, RecordHead& head, std::size_t offset,
+                                 ByteSpan bytes) {
+  if (WriteEntry* own = own_write(&head); own != nullptr) return patch_again(*own, offset, bytes);
+  if (bytes.empty() || offset > kRowBytesMax || bytes.size() > kRowBytesMax - offset) {
+    return Status::invalid_argument("a patch of no bytes, or behind the longest row");
+  }
+  return add_write(table, key, &head, false, LogAction::Patch, bytes, static_cast<std::uint32_t>(offset));
+}
+
+/// The transaction has written the record before: one write remains, of all bytes from the first to the last.
+Status Transaction::State::patch_again(WriteEntry& write, std::size_t offset, ByteSpan bytes) {
+  if (write.action == LogAction::Erase) return Status::not_found("no such row");
+  const std::size_t old_offset = write.action == LogAction::Put ? 0 : write.offset;
+  const std::size_t old_end = old_offset + write.row.size();
+  if (offset >= old_offset && offset + bytes.size() <= old_end) {
+    overlay(const_cast<std::byte*>(write.row.data()), old_offset, write.row.size(), bytes, offset);
+    return Status::ok();
+  }
+  if (write.action == LogAction::Put) return Status::invalid_argument("a patch behind the end of the row");
+  const std::size_t begin = std::min(offset, old_offset);
+  const std::size_t end = std::max(offset + bytes.size(), old_end);
+  NVMDB_ASSIGN(const ByteSpan base, read_record(*write.head, begin, end - begin));
+  if (base.size() != end - begin) return Status::invalid_argument("a patch behind the end of the row");
+  auto* merged = const_cast<std::byte*>(base.data());
+  overlay(merged, begin, base.size(), write.row, old_offset);
+  overlay(merged, begin, base.size(), bytes, offset);
+  write.row = base;
+  write.offset = static_cast<std::uint32_t>(begin);
   return Status::ok();
 }
 
 Status Transaction::State::add_write(Table& table, const index::Key& key, RecordHead* head, bool created,
-                                     LogAction action, ByteSpan row) {
-  WriteEntry write{head, &table, key, action, created, {}, {}, {}};
-  if (action == LogAction::Put) {
-    if (Status status = set_row(write, row); !status.is_ok()) {
+                                     LogAction action, ByteSpan row, std::uint32_t offset) {
+  WriteEntry write{head, &table, key, action, created, {}, offset, {}, {}};
+  if (action != LogAction::Erase) {
+    if (Status status = set_bytes(write, row); !status.is_ok()) {
       if (created) session.queue_unlink(&table, head, key);
       return status;
     }
@@ -142,16 +205,38 @@ Result<ByteSpan> Transaction::read(TableId table_id, const index::Key& key) {
     return Status::not_found("no such row");
   }
   const auto* head = reinterpret_cast<const RecordHead*>(found.value);
-  if (const State::WriteEntry* own = state.own_write(head); own != nullptr) {
-    if (own->action == LogAction::Erase) return Status::not_found("no such row");
-    return own->row;
+  return state.read_part(*head, 0, ~std::size_t{0});
+}
+
+Status Transaction::find(TableId table_id, std::span<const index::Key> keys, std::span<RecordRef> refs) {
+  State& state = *state_;
+  const Table* table = state.database.tables.find(table_id);
+  NVMDB_CHECK(refs.size() == keys.size(), "as many records as keys");
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    NVMDB_TRY(state.check_key(table, table_id, keys[i]));
+    const index::Lookup found = table->index->find(keys[i]);
+    refs[i].head_ = found.found ? found.value : 0;
+    refs[i].table_ = table_id;
+    refs[i].key_ = keys[i];
+    if (!found.found) NVMDB_TRY(state.add_leaf(found.leaf));
   }
-  return state.read_record(*head);
+  return Status::ok();
+}
+
+Result<ByteSpan> Transaction::read(const RecordRef& record, std::size_t offset, std::size_t bytes) {
+  NVMDB_CHECK(state_->open, "a transaction was used after its end");
+  if (!record.found()) return Status::not_found("no such row");
+  return state_->read_part(*reinterpret_cast<RecordHead*>(record.head_), offset, bytes);
+}
+
+Status Transaction::patch(const RecordRef& record, std::size_t offset, ByteSpan bytes) {
+  NVMDB_CHECK(state_->open, "a transaction was used after its end");
+  if (!record.found()) return Status::not_found("no such row");
+  return state_->patch(*state_->database.tables.find(record.table_), record.key_,
+                       *reinterpret_cast<RecordHead*>(record.head_), offset, bytes);
 }
 
 namespace {
-constexpr std::size_t kRowBytesMax = storage::HotPages::kBlockBytesMax - Tuple::kHeaderBytes;
-
 Status check_row(ByteSpan row) {
   if (row.size() <= kRowBytesMax) return Status::ok();
   return Status::invalid_argument("a row of " + std::to_string(row.size()) + " bytes is longer than the limit of " +
@@ -168,7 +253,7 @@ Status Transaction::insert(TableId table_id, const index::Key& key, ByteSpan row
   bool created = false;
   NVMDB_TRY(state.obtain_head(*table, key, head, created));
   if (State::WriteEntry* own = state.own_write(head); own != nullptr) {
-    if (own->action == LogAction::Put) return Status::conflict("exists");
+    if (own->action != LogAction::Erase) return Status::conflict("exists");
     return state.set_row(*own, row);
   }
   bool absent = true;
@@ -226,12 +311,8 @@ Status Transaction::scan(TableId table_id, const index::Key& low, const index::K
       const index::Key key = leaf.key(entry);
       if (reverse ? key < low : high < key) return Status::ok();
       const auto* head = reinterpret_cast<const RecordHead*>(leaf.values[entry]);
-      if (const State::WriteEntry* own = state.own_write(head); own != nullptr) {
-        if (own->action == LogAction::Put && !visit(key, own->row)) return Status::ok();
-        continue;
-      }
       const TransactionArena::Mark mark = state.arena.mark();
-      const Result<ByteSpan> row = state.read_record(*head);
+      const Result<ByteSpan> row = state.read_part(*head, 0, ~std::size_t{0});
       if (row.is_ok()) {
         const bool more = visit(key, *row);
         state.arena.rewind(mark);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "engine/table.h"
 #include "index/key.h"
@@ -20,6 +21,20 @@ struct CommitReceipt {
   wal::Epoch epoch;
 };
 
+/// A record that a transaction has found: spares further look-ups of its key. Valid until the transaction ends.
+class RecordRef {
+ public:
+  RecordRef() = default;
+  /// False: there is no such record (as far as the index knows; the row may also have been deleted).
+  [[nodiscard]] bool found() const { return head_ != 0; }
+
+ private:
+  friend class Transaction;
+  std::uintptr_t head_ = 0;
+  TableId table_ = 0;
+  index::Key key_;
+};
+
 /// A serializable transaction: optimistic, of the Silo family (read set, node set, write locks in a global order at
 /// commit). Aborts when destroyed without commit(). Sees its own writes.
 /// Threads: one. Scope: must end before its Session does; one at a time per Session.
@@ -35,6 +50,15 @@ class Transaction {
 
   /// The row; the bytes are the transaction's own copy, valid until it ends. Errors: NotFound.
   [[nodiscard]] Result<ByteSpan> read(TableId table, const index::Key& key);
+  /// Looks keys of one table up, all at the price of few: misses of the caches overlap. Keys that are not there are
+  /// protected against phantoms.
+  /// Shape:  refs[i] belongs to keys[i]; as many as keys.
+  [[nodiscard]] Status find(TableId table, std::span<const index::Key> keys, std::span<RecordRef> refs);
+  /// `bytes` bytes of the row from `offset` on, fewer when the row ends before. As read(table, key).
+  [[nodiscard]] Result<ByteSpan> read(const RecordRef& record, std::size_t offset = 0, std::size_t bytes = ~0ULL);
+  /// Replaces bytes of a row, and logs only these. The row must be at least offset + bytes.size() long, else commit()
+  /// gives Conflict, as it does when the row is gone. Errors: NotFound (not found, or deleted in this transaction).
+  [[nodiscard]] Status patch(const RecordRef& record, std::size_t offset, ByteSpan bytes);
   /// Errors: Conflict (the key exists: message says "exists").
   [[nodiscard]] Status insert(TableId table, const index::Key& key, ByteSpan row);
   /// Inserts or replaces.
