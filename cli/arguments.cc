@@ -93,6 +93,7 @@ class Parser {
     add_info();
     add_events();
     add_calibrate();
+    add_tpcc();
   }
 
   ParseOutcome parse(int argc, const char* const* argv) {
@@ -388,6 +389,43 @@ class Parser {
     add_output(sub, false);
     sub->add_flag_callback(
         "--json", [this] { arguments_.format = Format::Json; }, "Same as --format json");
+  }
+
+  void add_tpcc() {
+    CLI::App* sub = command(Command::Tpcc, "tpcc", "Run the TPC-C benchmark on a pool of its own",
+                            "nvmdb tpcc --pool /dev/shm/tpcc --warehouses 2 --threads 2 --seconds 10 --check");
+    TpccArguments& tpcc = arguments_.tpcc;
+    sub->add_option("--pool", arguments_.pool, "Directory of the pool; created and loaded when it does not exist")
+        ->type_name("DIR")
+        ->required();
+    sub->add_option("--warehouses", tpcc.warehouses, "Warehouses (default: 1)")->check(CLI::Range(1, 32767));
+    sub->add_option("--threads", tpcc.threads, "Worker threads (default: 1)")->check(CLI::Range(1, 128));
+    sub->add_option("--seconds,--duration", tpcc.seconds, "Seconds to measure (default: 10)")
+        ->check(CLI::Range(0.01, 86400.0));
+    sub->add_option("--warmup", tpcc.warmup_seconds, "Seconds before that (default: 1)")->check(CLI::Range(0.0, 3600.0));
+    sub->add_option("--seed", tpcc.seed, "Seed of all random choices (default: 1)");
+    sub->add_option("--group", tpcc.group, "Commits that a worker acknowledges together at most (default: 16)")
+        ->check(CLI::Range(1, 4096));
+    const auto size = [](const std::string& text) { return parse_size(text); };
+    sub->add_option_function<std::string>(
+           "--dram", checked(size, [&tpcc](std::uint64_t bytes) { tpcc.dram_bytes = bytes; }),
+           "DRAM to use (default: 4GiB)")
+        ->type_name("SIZE");
+    sub->add_option_function<std::string>(
+           "--nvm", checked(size, [&tpcc](std::uint64_t bytes) { tpcc.nvm_bytes = bytes; }),
+           "Size of a new pool (default: 4GiB)")
+        ->type_name("SIZE");
+    sub->add_option_function<std::string>(
+           "--log", checked(size, [&tpcc](std::uint64_t bytes) { tpcc.log_bytes = bytes; }),
+           "Size of the log at most (default: 512MiB)")
+        ->type_name("SIZE");
+    sub->add_flag("--check", tpcc.check, "Check the consistency conditions after the run");
+    sub->add_flag("--deck", tpcc.deck, "Deal transactions from shuffled decks instead of by weights");
+    sub->add_flag("--think", tpcc.think, "Ten terminals per warehouse with keying and think times");
+    sub->add_option("--kills", tpcc.kills, "Instead: kill the run this many times and check after each recovery")
+        ->check(CLI::Range(1, 100000));
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON");
   }
 
   void add_calibrate() {

@@ -26,6 +26,7 @@ enum class Command : unsigned char {
   Info,
   Events,
   Calibrate,
+  Tpcc,
 };
 
 enum class Format : unsigned char { Text, Csv, Json, Netcdf };
@@ -51,6 +52,22 @@ struct CalibrateArguments {
   bool no_store = false;
 };
 
+struct TpccArguments {
+  std::uint32_t warehouses = 1;
+  std::uint32_t threads = 1;
+  double seconds = 10;
+  double warmup_seconds = 1;
+  std::uint64_t seed = 1;
+  std::uint32_t group = 16;
+  std::uint32_t kills = 0;  ///< 0: no loop of kills
+  std::uint64_t dram_bytes = 4ULL << 30U;
+  std::uint64_t nvm_bytes = 4ULL << 30U;
+  std::uint64_t log_bytes = 512ULL << 20U;
+  bool check = false;
+  bool deck = false;
+  bool think = false;
+};
+
 /// What the command line says, checked as far as it can be without the database.
 struct Arguments {
   Command command = Command::None;
@@ -67,6 +84,7 @@ struct Arguments {
   std::string output;            ///< file; empty: standard output
   ServeArguments serve;
   CalibrateArguments calibrate;
+  TpccArguments tpcc;
   std::vector<std::string> files;
   std::string ingest_model;
   std::string ingest_domain;

@@ -11,4 +11,7 @@ namespace nvmdb::cli {
 /// `calibrate`: measures the device of a pool that nobody has open.
 [[nodiscard]] int run_calibrate(const Arguments& arguments);
 
+/// `tpcc`: the benchmark, in this process.
+[[nodiscard]] int run_tpcc(const Arguments& arguments);
+
 }  // namespace nvmdb::cli

@@ -23,6 +23,8 @@ constexpr std::array<TerminalTimes, kKinds> kTimes{{{18, 12}, {3, 12}, {2, 10}, 
 // Clause 5.2.4.2.
 constexpr std::array<std::uint32_t, kKinds> kDeck{10, 10, 1, 1, 1};
 
+constexpr std::uint32_t kAttemptsMax = 1000;
+
 std::uint64_t now_ns() { return system_clock().monotonic_ns(); }
 
 /// Waits a random time, longer after each attempt, so that rivals do not meet again.
@@ -64,7 +66,7 @@ Status Worker::start(engine::Session& session) {
   for (std::uint32_t w = 1; w <= shared_.warehouses; ++w) {
     NVMDB_TRY(transaction.scan(kHistory, history_key(w, number_, 0), history_key(w, number_, (1ULL << 40U) - 1),
                                [&](const index::Key& key, ByteSpan) {
-                                 next_history_ = std::max(next_history_, (key.words[0] & ((1ULL << 40U) - 1)) + 1);
+                                 next_history_ = std::max<std::uint64_t>(next_history_, (key.words[0] & ((1ULL << 40U) - 1)) + 1);
                                  return false;
                                },
                                true));
@@ -126,7 +128,11 @@ Status Worker::execute_until_done(engine::Session& session, Pending& pending, Bo
     } else {
       transaction.abort();
     }
-    if (status.code() != Code::Conflict || status.message() == "exists") return status;
+    // Rows that are missing or exist already may come of reads that validation would have refused: order numbers and
+    // new orders that a rival took meanwhile. Only the item that does not exist is final.
+    const bool stale = status.code() == Code::Conflict || status.code() == Code::Corruption ||
+                       (status.code() == Code::NotFound && pending.kind != Kind::NewOrder);
+    if (!stale || attempt == kAttemptsMax) return status;
     ++result.conflicts;
     back_off(source_.random(), attempt);
   }

@@ -1,0 +1,108 @@
+#include "tpcc/report.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "tpcc/loader.h"
+
+namespace nvmdb::tpcc {
+
+namespace {
+
+__attribute__((format(printf, 2, 3))) void append(std::string& text, const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  text += line;
+}
+
+double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
+double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+double per_transaction(const RunResult& run, std::uint64_t bytes) {
+  return run.committed() == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(run.committed());
+}
+
+void append_kinds(std::string& text, const RunResult& run) {
+  append(text, "%-13s %10s %8s %9s %9s %9s %9s %9s\n", "transaction", "committed", "share", "conflicts", "p50 us", "p90 us",
+         "p99 us", "max us");
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const KindResult& kind = run.kinds[i];
+    append(text, "%-13s %10llu %7.1f%% %9llu %9.1f %9.1f %9.1f %9.1f\n", kind_name(static_cast<Kind>(i)),
+           static_cast<unsigned long long>(kind.committed),
+           100 * static_cast<double>(kind.committed) / static_cast<double>(std::max<std::uint64_t>(run.committed(), 1)),
+           static_cast<unsigned long long>(kind.conflicts), us(kind.latency.quantile_ns(0.5)),
+           us(kind.latency.quantile_ns(0.9)), us(kind.latency.quantile_ns(0.99)), us(kind.latency.max_ns()));
+  }
+}
+
+void append_check(std::string& text, const CheckResult& check) {
+  for (const ConditionResult& condition : check.conditions) {
+    append(text, "%-4s %-72s %9llu %s\n", condition.name.c_str(), condition.what.c_str(),
+           static_cast<unsigned long long>(condition.checked), condition.violated == 0 ? "holds" : "VIOLATED");
+    if (condition.violated != 0) {
+      append(text, "     %llu times, first %s\n", static_cast<unsigned long long>(condition.violated),
+             condition.first_violation.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+std::string report_text(const TrialOptions& options, const TrialResult& result) {
+  const RunResult& run = result.run;
+  std::string text;
+  append(text, "TPC-C: %u warehouses, %u threads, %.1f s\n", result.warehouses, options.run.threads, run.seconds);
+  append_kinds(text, run);
+  append(text, "transactions a second   %12.0f\ntpmC                    %12.0f\n", run.tps(), run.tpmc());
+  append(text, "per worker CPU second   %12.0f  (%.2f CPU seconds)\n", run.per_worker_cpu_second(), run.worker_cpu());
+  append(text, "per CPU second, all     %12.0f  (with log writers and checkpoints)\n", run.per_cpu_second());
+  append(text, "commit latency, writes  %12.1f us p50, %.1f us p99, durable\n", us(run.latency.quantile_ns(0.5)),
+         us(run.latency.quantile_ns(0.99)));
+  append(text, "log per transaction     %12.0f bytes (%.0f without headers)\n", per_transaction(run, run.log_bytes),
+         per_transaction(run, run.log_payload_bytes));
+  append(text, "DRAM                    %12.1f MiB; rows as loaded are %.1f MiB\n", mib(run.database.dram_bytes),
+         mib(raw_bytes(result.warehouses)));
+  append(text, "rolled back New-Orders  %12llu\n", static_cast<unsigned long long>(run.kinds[0].rolled_back));
+  if (result.check) append_check(text, *result.check);
+  return text;
+}
+
+std::string report_json(const TrialOptions& options, const TrialResult& result) {
+  const RunResult& run = result.run;
+  std::string text;
+  append(text, "{\"warehouses\":%u,\"threads\":%u,\"seconds\":%.6f,\"committed\":%llu,", result.warehouses,
+         options.run.threads, run.seconds, static_cast<unsigned long long>(run.committed()));
+  append(text, "\"tps\":%.1f,\"tpmc\":%.1f,\"worker_cpu_seconds\":%.6f,\"process_cpu_seconds\":%.6f,", run.tps(), run.tpmc(),
+         run.worker_cpu(), run.process_cpu_seconds);
+  append(text, "\"per_worker_cpu_second\":%.1f,\"per_cpu_second\":%.1f,", run.per_worker_cpu_second(), run.per_cpu_second());
+  append(text, "\"commit_latency_us_p50\":%.3f,\"commit_latency_us_p99\":%.3f,", us(run.latency.quantile_ns(0.5)),
+         us(run.latency.quantile_ns(0.99)));
+  append(text, "\"log_bytes_per_transaction\":%.1f,\"dram_bytes\":%llu,\"raw_bytes\":%llu,\"transactions\":{",
+         per_transaction(run, run.log_bytes), static_cast<unsigned long long>(run.database.dram_bytes),
+         static_cast<unsigned long long>(raw_bytes(result.warehouses)));
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const KindResult& kind = run.kinds[i];
+    append(text, "%s\"%s\":{\"committed\":%llu,\"rolled_back\":%llu,\"conflicts\":%llu,", i == 0 ? "" : ",",
+           kind_name(static_cast<Kind>(i)), static_cast<unsigned long long>(kind.committed),
+           static_cast<unsigned long long>(kind.rolled_back), static_cast<unsigned long long>(kind.conflicts));
+    append(text, "\"latency_us_p50\":%.3f,\"latency_us_p99\":%.3f}", us(kind.latency.quantile_ns(0.5)),
+           us(kind.latency.quantile_ns(0.99)));
+  }
+  text += "}";
+  if (result.check) {
+    text += ",\"check\":{";
+    for (std::size_t i = 0; i < result.check->conditions.size(); ++i) {
+      const ConditionResult& condition = result.check->conditions[i];
+      append(text, "%s\"%s\":{\"checked\":%llu,\"violated\":%llu}", i == 0 ? "" : ",", condition.name.c_str(),
+             static_cast<unsigned long long>(condition.checked), static_cast<unsigned long long>(condition.violated));
+    }
+    text += "}";
+  }
+  return text + "}\n";
+}
+
+}  // namespace nvmdb::tpcc
