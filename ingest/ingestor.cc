@@ -2,7 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "ingest/field_import.h"
 #include "ingest/jobs/job_runner.h"
@@ -13,6 +18,26 @@
 
 namespace nvmdb::ingest {
 namespace {
+
+/// How many workers decode the file side by side.
+std::uint32_t part_count(const SourceFile& source, const IngestorOptions& options) {
+  if (source.format() == FileFormat::Grib || source.format() == FileFormat::Unknown) return 1;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(source.size() / options.part_bytes_min, 1, options.workers));
+}
+
+/// Adds what another worker brought of the same file.
+void add_report(const IngestReport& from, IngestReport& to) {
+  to.steps.insert(to.steps.end(), from.steps.begin(), from.steps.end());
+  std::stable_sort(to.steps.begin(), to.steps.end(), [](const IngestedStep& a, const IngestedStep& b) {
+    return std::tie(a.run.reference_time, a.end_seconds) < std::tie(b.run.reference_time, b.end_seconds);
+  });
+  to.rejections.insert(to.rejections.end(), from.rejections.begin(), from.rejections.end());
+  to.rejections_omitted += from.rejections_omitted;
+  to.fields_stored += from.fields_stored;
+  to.fields_unchanged += from.fields_unchanged;
+  to.bytes_stored += from.bytes_stored;
+}
 
 Result<std::filesystem::path> default_worker_binary() {
   std::error_code error;
@@ -34,7 +59,9 @@ struct Ingestor::State {
 
   Result<IngestReport> ingest(const SourceFile& source, const IngestOptions& how,
                               const std::function<void(const IngestedStep&)>& on_step);
-  Status run_jobs(const SourceFile& source, FieldImport& import);
+  /// One share of a file: decoded by one worker, stored by the calling thread.
+  Status run_part(const SourceFile& source, FieldImport& import, std::uint32_t part, std::uint32_t part_count);
+  Status run_jobs(const SourceFile& source, FieldImport& import, const JobOptions& job_options);
 };
 
 Result<std::unique_ptr<Ingestor>> Ingestor::start(engine::FieldStore& store, const IngestorOptions& options) {
@@ -80,10 +107,31 @@ Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const Ing
                                              const std::function<void(const IngestedStep&)>& on_step) {
   const std::uint64_t begun = system_clock().monotonic_ns();
   NVMDB_TRY(quarantine.check(source));
-  FieldImport import(store, source, how, on_step);
-  Status status = run_jobs(source, import);
-  if (status.is_ok()) status = import.finish();
-  IngestReport report = import.report();
+  const std::uint32_t parts = part_count(source, options);
+  std::mutex step_mutex;
+  const auto tell = [&](const IngestedStep& step) {
+    const std::lock_guard lock(step_mutex);
+    if (on_step) on_step(step);
+  };
+  std::vector<std::unique_ptr<FieldImport>> imports;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    imports.push_back(std::make_unique<FieldImport>(store, source, how, tell));
+  }
+  std::vector<Status> results(parts);
+  std::vector<std::thread> threads;
+  for (std::uint32_t part = 1; part < parts; ++part) {
+    threads.emplace_back([&, part] { results[part] = run_part(source, *imports[part], part, parts); });
+  }
+  results[0] = run_part(source, *imports[0], 0, parts);
+  for (std::thread& thread : threads) thread.join();
+
+  IngestReport report = imports[0]->report();
+  for (std::uint32_t part = 1; part < parts; ++part) add_report(imports[part]->report(), report);
+  const auto failed = std::find_if(results.begin(), results.end(), [](const Status& s) { return !s.is_ok(); });
+  Status status = failed == results.end() ? Status::ok() : *failed;
+  if (status.is_ok() && parts > 1 && report.steps.empty()) {
+    status = Status::corruption("no variable of the NetCDF file could be read");
+  }
   if (!status.is_ok()) {
     std::string message = status.message();
     if (message.find(source.name()) == std::string::npos) message = source.name() + ": " + message;
@@ -97,8 +145,16 @@ Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const Ing
   return report;
 }
 
-Status Ingestor::State::run_jobs(const SourceFile& source, FieldImport& import) {
-  const JobOptions job_options{options.worker_cpu_seconds, options.hang_seconds, {}};
+Status Ingestor::State::run_part(const SourceFile& source, FieldImport& import, std::uint32_t part,
+                                 std::uint32_t part_count) {
+  JobOptions job_options{options.worker_cpu_seconds, options.hang_seconds, {}};
+  job_options.limits.part = part;
+  job_options.limits.part_count = part_count;
+  NVMDB_TRY(run_jobs(source, import, job_options));
+  return import.finish();
+}
+
+Status Ingestor::State::run_jobs(const SourceFile& source, FieldImport& import, const JobOptions& job_options) {
   for (bool fresh = false;; fresh = true) {
     NVMDB_ASSIGN(WorkerPool::Lease lease, pool->acquire(fresh));
     const bool was_fresh = lease.worker().jobs() == 0;

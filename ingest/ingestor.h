@@ -48,6 +48,8 @@ struct IngestorOptions {
   std::uint32_t workers = 2;
   std::uint64_t worker_memory_bytes = 4ULL << 30U;
   std::uint32_t worker_cpu_seconds = 60;  ///< CPU of a worker for one file, plus 1 s per 20 MB of file
+  /// The steps of a NetCDF file of twice this size and more are shared out to several workers.
+  std::uint64_t part_bytes_min = 16ULL << 20U;
   std::uint32_t hang_seconds = 30;        ///< without any progress
   bool allow_without_sandbox = false;     ///< else ingest is refused where Landlock or seccomp is missing
   std::vector<std::string> worker_environment{};  ///< "NAME=VALUE" besides the fixed environment of workers

@@ -18,7 +18,7 @@ namespace nvmdb::query {
 struct ResolvedSelection {
   SelectedColumn selected;
   std::shared_ptr<const engine::FieldColumn> column;
-  std::shared_ptr<const engine::HotColumn> hot;  ///< its copy for series, if there is one
+  std::weak_ptr<const engine::HotColumn> hot;  ///< its copy for series, while there is one: what is kept here keeps no DRAM
   std::vector<std::uint32_t> fields;  ///< indexes into column->fields, by step; at least one
   std::vector<met::Step> steps;       ///< of `fields`
   /// Where the values of each of `fields` begin, when all are plain float32 on one grid; else empty. A long

@@ -178,16 +178,16 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
   answer.steps = resolved->steps;
   answer.values.resize(steps * request.points.size());
   state.columns.note_series(*resolved);
-  const bool hot = resolved->hot != nullptr;
-  const bool plain = !hot && !resolved->plain.empty() && placed.stencils.empty();
-  if (hot) {
+  const auto hot = resolved->hot.lock();
+  const bool plain = hot == nullptr && !resolved->plain.empty() && placed.stencils.empty();
+  if (hot != nullptr) {
     NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
-    read_hot(*resolved->hot, chosen, placed, answer.values);
+    read_hot(*hot, chosen, placed, answer.values);
   } else if (plain) {
     NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
     read_plain(resolved->plain, placed.indexes, answer.values);
   }
-  for (std::size_t step = hot || plain ? steps : 0; step < steps; ++step) {
+  for (std::size_t step = hot != nullptr || plain ? steps : 0; step < steps; ++step) {
     if (step + kStepsAhead < steps) prefetch_field(fields[chosen[step + kStepsAhead]], placed);
     const engine::FieldRef& ref = fields[chosen[step]];
     if (ref.field.grid != grid) {

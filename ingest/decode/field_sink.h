@@ -80,6 +80,10 @@ struct DecodeLimits {
   std::uint64_t field_bytes_max = 4ULL << 30U;  ///< declared size of one field, as float32
   std::uint64_t declared_ratio_max = 1000;      ///< declared bytes per byte of file, above 64 MiB declared
   std::uint64_t fields_max = 1'000'000;
+  // Which share of the file's steps is wanted: several workers may decode one file side by side. Steps are never parted.
+  // NetCDF only.
+  std::uint32_t part = 0;
+  std::uint32_t part_count = 1;
 };
 
 /// Decodes a whole file into `sink`. Runs in the worker process only: the libraries behind it may crash on

@@ -98,12 +98,16 @@ void put_body(const Job& m, ByteWriter& out) {
   out.put(m.limits.field_bytes_max);
   out.put(m.limits.declared_ratio_max);
   out.put(m.limits.fields_max);
+  out.put(m.limits.part);
+  out.put(m.limits.part_count);
 }
 void get_body(Job& m, FieldReader& in) {
   m.format = in.enumerator(FileFormat::Unknown, FileFormat::Netcdf4, false, "format");
   m.limits.field_bytes_max = in.number<std::uint64_t>();
   m.limits.declared_ratio_max = in.number<std::uint64_t>();
   m.limits.fields_max = in.number<std::uint64_t>();
+  m.limits.part = in.number<std::uint32_t>();
+  m.limits.part_count = in.number<std::uint32_t>();
 }
 
 void put_body(const Credit& m, ByteWriter& out) {

@@ -256,7 +256,8 @@ Status FileDecoder::decode_block(std::span<const Frame> block, bool first) {
 }
 
 Status FileDecoder::decode() {
-  NVMDB_TRY(reject_what_is_known());
+  if (limits_.part >= limits_.part_count) return Status::invalid_argument("no such part of the file");
+  if (limits_.part == 0) NVMDB_TRY(reject_what_is_known());
   std::vector<Frame> frames = frames_.frames;
   if (frames.empty() && frames_.is_static && frames_.rejected.empty()) frames.push_back({0, 0});
   if (frames.empty() || plan_.fields.empty()) {
@@ -270,15 +271,21 @@ Status FileDecoder::decode() {
   NVMDB_ASSIGN(run_number_, sink_.run(run_));
   std::uint64_t together = 1;
   for (const FieldPlan& plan : plan_.fields) together = std::max(together, plan.frames_together);
+  // A block is the frames that share chunks; it ends where the next row of chunks begins.
   const std::span<const Frame> all(frames);
-  for (std::size_t at = 0; at < all.size();) {
-    // A block is the frames that share chunks; it ends where the next row of chunks begins.
+  std::vector<std::span<const Frame>> blocks;
+  for (std::size_t at = 0; at < all.size(); at += blocks.back().size()) {
     std::size_t end = at + 1;
     while (end < all.size() && all[end].index / together == all[at].index / together) ++end;
-    NVMDB_TRY(decode_block(all.subspan(at, end - at), at == 0));
-    at = end;
+    blocks.push_back(all.subspan(at, end - at));
   }
-  if (steps_with_fields_.empty()) return Status::corruption("no variable of the NetCDF file could be read");
+  const std::size_t first = blocks.size() * limits_.part / limits_.part_count;
+  const std::size_t last = blocks.size() * (limits_.part + 1) / limits_.part_count;
+  for (std::size_t block = first; block < last; ++block) NVMDB_TRY(decode_block(blocks[block], block == 0));
+  // Of a part its receiver sees whether the others have more.
+  if (steps_with_fields_.empty() && limits_.part_count == 1) {
+    return Status::corruption("no variable of the NetCDF file could be read");
+  }
   return Status::ok();
 }
 

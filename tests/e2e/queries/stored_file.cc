@@ -58,6 +58,8 @@ Status StoredFile::store(const std::filesystem::path& file) {
   NVMDB_TRY(fields_->recover());
   ingest::IngestorOptions ingestor_options;
   ingestor_options.worker_binary = std::filesystem::path(NVMDB_BINARY_DIR) / "nvmdb-ingest-worker";
+  // All files with several frames are shared out to the workers.
+  ingestor_options.part_bytes_min = 1;
   ingestor_options.workers = 1;
   ingestor_options.allow_without_sandbox = true;
   NVMDB_ASSIGN(ingestor_, ingest::Ingestor::start(*fields_, ingestor_options));
