@@ -127,4 +127,22 @@ void store_global_run(engine::FieldStore& store, const std::string& name, int st
   }
 }
 
+EnginePool::EnginePool(std::uint64_t nvm_bytes, const std::string& name)
+    : directory_(std::filesystem::path("/dev/shm") / ("nvmdb-bench-" + name + "-" + std::to_string(getpid()))) {
+  std::filesystem::remove_all(directory_);
+  storage::PoolOptions options;
+  options.create = true;
+  options.nvm_bytes = nvm_bytes;
+  pool_ = must(storage::Pool::open(directory_, options));
+}
+
+EnginePool::~EnginePool() {
+  pool_.reset();
+  std::filesystem::remove_all(directory_);
+}
+
+std::unique_ptr<engine::Database> EnginePool::open(const engine::DatabaseOptions& options) {
+  return must(engine::Database::open(*pool_, {{kTable, "rows", 1}}, options));
+}
+
 }  // namespace nvmdb::bench

@@ -51,6 +51,24 @@ class BenchPool {
   std::unique_ptr<engine::FieldStore> store_;
 };
 
+/// A pool in /dev/shm that is removed again, for one table of rows with keys of one word.
+class EnginePool {
+ public:
+  static constexpr engine::TableId kTable = 1;
+
+  /// `name`: another one for each pool that is there at the same time.
+  explicit EnginePool(std::uint64_t nvm_bytes, const std::string& name = "rows");
+  ~EnginePool();
+  EnginePool(const EnginePool&) = delete;
+  EnginePool& operator=(const EnginePool&) = delete;
+  /// Opens the database on it, which must be closed before the pool goes.
+  [[nodiscard]] std::unique_ptr<engine::Database> open(const engine::DatabaseOptions& options);
+
+ private:
+  std::filesystem::path directory_;
+  std::unique_ptr<storage::Pool> pool_;
+};
+
 /// Takes a value, or stops the process with the reason.
 template <class T>
 [[nodiscard]] T must(Result<T> result) {

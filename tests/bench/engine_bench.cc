@@ -7,9 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include <sched.h>
@@ -22,36 +20,9 @@
 namespace nvmdb::bench {
 namespace {
 
-constexpr engine::TableId kTable = 1;
+constexpr engine::TableId kTable = EnginePool::kTable;
 constexpr std::size_t kRowBytes = 1000;
 constexpr std::size_t kSmallRowBytes = 200;
-
-/// A pool in /dev/shm that is removed again, without fields.
-class EnginePool {
- public:
-  explicit EnginePool(std::uint64_t nvm_bytes)
-      : directory_(std::filesystem::path("/dev/shm") / ("nvmdb-engine-bench-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(directory_);
-    storage::PoolOptions options;
-    options.create = true;
-    options.nvm_bytes = nvm_bytes;
-    pool_ = must(storage::Pool::open(directory_, options));
-  }
-  ~EnginePool() {
-    pool_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-  EnginePool(const EnginePool&) = delete;
-  EnginePool& operator=(const EnginePool&) = delete;
-
-  [[nodiscard]] std::unique_ptr<engine::Database> open(const engine::DatabaseOptions& options) {
-    return must(engine::Database::open(*pool_, {{kTable, "rows", 1}}, options));
-  }
-
- private:
-  std::filesystem::path directory_;
-  std::unique_ptr<storage::Pool> pool_;
-};
 
 engine::DatabaseOptions options_with(std::uint64_t dram_bytes) {
   engine::DatabaseOptions options;
