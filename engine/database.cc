@@ -27,10 +27,10 @@ constexpr std::uint32_t kReliefsMax = 3;
 constexpr std::uint64_t kReservedPagesMin = 4;
 constexpr std::uint64_t kReservedShare = 20;
 
-Status store_root_word(storage::PoolMedia& media, std::uint64_t word, std::uint64_t value) {
+Status mark_closed(storage::PoolMedia& media) {
   storage::Door& root = media.root_words();
-  root.store8(word * 8, value);
-  root.flush(word * 8, 8);
+  root.store8(storage::kCleanShutdownWord * 8, 1);
+  root.flush(storage::kCleanShutdownWord * 8, 8);
   return root.fence();
 }
 
@@ -88,7 +88,8 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   auto state = std::make_unique<State>(media, options);
   RecoveryReport& report = state->recovery;
   report.clean_shutdown = media.root_words().load8(storage::kCleanShutdownWord * 8) == 1;
-  NVMDB_TRY(store_root_word(media, storage::kCleanShutdownWord, 0));
+  // Durable with the number of the log's session, which lies in the same line; nothing is told to anybody before that.
+  media.root_words().store8(storage::kCleanShutdownWord * 8, 0);
   NVMDB_ASSIGN(state->pages, storage::PageAllocator::open(media));
   state->pages->set_reserve(std::max(kReservedPagesMin, state->pages->total_pages() / kReservedShare));
   state->tuple_pages = std::make_unique<TuplePages>(media, *state->pages);
@@ -106,7 +107,7 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   if (first.value >= wal::Tid::kAbsentBit >> (wal::Tid::kSequenceBits + 1)) {
     return Status::corruption("the pool's epoch floor is impossible: " + std::to_string(floor));
   }
-  NVMDB_TRY(store_root_word(media, storage::kEpochFloorWord, first.value));
+  media.root_words().store8(storage::kEpochFloorWord * 8, first.value);
   state->clock = std::make_unique<wal::EpochClock>(first);
 
   state->table_memory = std::make_unique<RecordMemory>(state->hot, state->hot_tuples, *state->clock);
@@ -160,7 +161,7 @@ Database::~Database() {
   }
   state.log.reset();
   // Not clean when the log failed: the next start then says that it recovered.
-  if (durable.is_ok()) static_cast<void>(store_root_word(state.media, storage::kCleanShutdownWord, 1));
+  if (durable.is_ok()) static_cast<void>(mark_closed(state.media));
 }
 
 Session::State* Database::State::take_idle() {

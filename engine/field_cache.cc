@@ -85,7 +85,6 @@ class HotBlock {
 FieldCache::FieldCache(FieldStore& store, storage::HotBudget& budget, std::uint64_t bytes_max)
     : store_(store), budget_(budget), bytes_max_(bytes_max) {
   budget_.set_reclaimer([this] { return drop_oldest(); });
-  thread_ = std::thread([this] { run(); });
 }
 
 FieldCache::~FieldCache() {
@@ -95,7 +94,7 @@ FieldCache::~FieldCache() {
     stop_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 FieldCache::Entries::iterator FieldCache::find_locked(const ColumnKey& key) {
@@ -120,6 +119,7 @@ void FieldCache::want(const FieldColumn& column) {
       if (entry->column->run_version == column.run_version) return;
     }
     wanted_.push_back(column.key);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
   wake_.notify_one();
 }

@@ -61,7 +61,8 @@ Result<std::uint64_t> next_session(storage::PoolMedia& media) {
                               std::to_string(session) + " is out of range");
   }
   root.store8(storage::kLogSessionWord * 8, session);
-  root.flush(storage::kLogSessionWord * 8, 8);
+  // With all the words of the line: the opening of the database stored some of them.
+  root.flush(0, storage::kOpenWordsBytes);
   NVMDB_TRY(root.fence());
   return session;
 }

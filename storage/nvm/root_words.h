@@ -14,6 +14,9 @@ inline constexpr std::uint64_t kCheckpointEpochWord = 1;
 inline constexpr std::uint64_t kEpochFloorWord = 2;
 /// Number of the last session of the log: raised durably before the session writes anything.
 inline constexpr std::uint64_t kLogSessionWord = 3;
+/// The words above lie in one line: what an opening stores becomes durable with the session number.
+inline constexpr std::uint64_t kOpenWordsBytes = 64;
+static_assert((kLogSessionWord + 1) * 8 <= kOpenWordsBytes);
 /// The page directory: one word per 2 MiB page, region after region.
 inline constexpr std::uint64_t kPageDirectoryWord = 64;
 

@@ -103,7 +103,9 @@ CrashStates::CrashStates(const Recording& recording, const CrashOptions& options
 
 void CrashStates::rewind() {
   model_ = LineModel(options_.fences);
-  image_.emplace(RecordedOptions{.regions = recording_.regions, .pages = recording_.pages});
+  // What does nothing while the work goes on does nothing in a recovery either.
+  image_.emplace(RecordedOptions{
+      .regions = recording_.regions, .pages = recording_.pages, .drop_sites = recording_.drop_sites});
   image_->mutable_device() = recording_.device;
   for (std::uint32_t area = 0; area < recording_.initial.size(); ++area)
     image_->load(area, recording_.initial[area]);
@@ -280,6 +282,7 @@ CrashReport CrashStates::explore(const CrashCheck& check) {
     advance_to(points[i]);
     const std::uint64_t left = options_.states_max - std::min(options_.states_max, report.states);
     explore_point(left / (points.size() - i), random, check, report);
+    if (options_.stop_at_failure && report.failures > 0) break;
   }
   return report;
 }
@@ -294,6 +297,10 @@ void CrashStates::explore_point(std::uint64_t budget, SeededRandom& random, cons
     ++(outcome.has_value() ? report.states : report.duplicates);
     if (!outcome.has_value() || outcome->empty()) continue;
     ++report.failures;
+    if (options_.stop_at_failure) {
+      report.first_failures.push_back({token, *outcome, token, {}});
+      return;
+    }
     if (report.first_failures.size() < 3) {
       report.first_failures.push_back(minimise(token, *outcome, *choices, check));
     }

@@ -22,6 +22,7 @@ struct CrashOptions {
   std::uint64_t random_points =
       64;  ///< cuts at random events, besides those before fences and at acks and phases
   FenceModel fences = FenceModel::PerThread;
+  bool stop_at_failure = false;  ///< the first one ends the exploration, and is not minimised
   std::string replay = {};  ///< a token: explore() checks that state only
 };
 /// The defaults with the environment on top: NVMDB_CRASH_SEED, NVMDB_CRASH_STATES, NVMDB_CRASH_REPLAY.

@@ -130,6 +130,7 @@ void RecordedMedia::start_recording() {
   const MutexLock lock(mutex_);
   recording_data_ = Recording{};
   recording_data_.regions = options_.regions;
+  recording_data_.drop_sites = options_.drop_sites;
   recording_data_.pages = options_.pages;
   recording_data_.device = device_;
   for (const AreaMemory& area : areas_) {

@@ -68,6 +68,7 @@ struct Recording {
   std::vector<std::string> sites;  ///< "wal/log_writer.cc:120"
   std::vector<std::string>
       fence_and_flush_sites;  ///< sites that can be dropped, in order of first appearance
+  std::vector<std::string> drop_sites;  ///< those that did nothing
 
   [[nodiscard]] ByteSpan bytes_of(const Event& event) const {
     return ByteSpan(data).subspan(event.data_at, event.bytes);

@@ -9,8 +9,15 @@ Result<Stack> Stack::open(storage::PoolMedia& media) {
   options.log.streams = 2;
   options.log.log_bytes_max = 16ULL << 20U;
   options.log.writer_threads = false;
+  return open(media, options, {});
+}
+
+Result<Stack> Stack::open(storage::PoolMedia& media, const engine::DatabaseOptions& options,
+                          const std::vector<engine::TableSpec>& more_tables) {
+  std::vector<engine::TableSpec> tables = engine::Catalogue::tables();
+  tables.insert(tables.end(), more_tables.begin(), more_tables.end());
   Stack stack;
-  NVMDB_ASSIGN(stack.database, engine::Database::open(media, engine::Catalogue::tables(), options));
+  NVMDB_ASSIGN(stack.database, engine::Database::open(media, tables, options));
   stack.catalogue = std::make_unique<engine::Catalogue>(*stack.database);
   stack.store = std::make_unique<engine::FieldStore>(*stack.database, *stack.catalogue);
   NVMDB_TRY(stack.store->recover());

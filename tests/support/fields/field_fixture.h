@@ -18,6 +18,9 @@ struct Stack {
 
   /// Opens everything on `media` and recovers it. Nothing runs in the background: same calls, same stores.
   [[nodiscard]] static Result<Stack> open(storage::PoolMedia& media);
+  /// With other options, and tables beside those of the catalogue.
+  [[nodiscard]] static Result<Stack> open(storage::PoolMedia& media, const engine::DatabaseOptions& options,
+                                          const std::vector<engine::TableSpec>& more_tables);
 };
 
 /// A small regular grid.
