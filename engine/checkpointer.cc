@@ -45,6 +45,7 @@ Checkpointer::~Checkpointer() {
 
 void Checkpointer::start() {
   last_end_ns_ = system_clock().monotonic_ns();
+  in_background_.store(true, std::memory_order_relaxed);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -119,7 +120,7 @@ void Checkpointer::run() {
 }
 
 void Checkpointer::update_throttle() {
-  if (!thread_.joinable()) return;
+  if (!in_background_.load(std::memory_order_relaxed)) return;
   const wal::LogStatistics log = database_.log->statistics();
   const bool full = log.log_bytes > log.log_bytes_max / 100 * kThrottlePercent;
   if (throttling_.exchange(full, std::memory_order_relaxed) && !full) done_.notify_all();
@@ -133,7 +134,7 @@ void Checkpointer::wait_for_log() {
 }
 
 Status Checkpointer::relieve() {
-  if (!thread_.joinable()) return run_cycle();
+  if (!in_background_.load(std::memory_order_relaxed)) return run_cycle();
   std::unique_lock lock(thread_mutex_);
   // The cycle that runs now may have passed by what the caller needs: the one after it counts.
   const std::uint64_t wanted = completed_ + 2;

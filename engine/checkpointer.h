@@ -109,6 +109,7 @@ class Checkpointer {
   index::Key evict_key_;
   index::LeafCopy leaf_;
 
+  std::atomic<bool> in_background_{false};  ///< cycles run in thread_
   std::atomic<bool> paused_{false};
   std::atomic<bool> throttling_{false};
   std::atomic<std::uint64_t> covered_{0};

@@ -62,8 +62,8 @@ class SlotView {
 
   [[nodiscard]] wal::Tid tid() const { return {load<std::uint64_t>(8)}; }
   [[nodiscard]] bool is_tombstone() const { return tid().absent(); }
-  [[nodiscard]] TableId table() const { return load<std::uint16_t>(20); }
-  [[nodiscard]] std::uint32_t key_words() const { return load<std::uint8_t>(22); }
+  [[nodiscard]] TableId table() const { return static_cast<TableId>(identity() >> 32U); }
+  [[nodiscard]] std::uint32_t key_words() const { return static_cast<std::uint8_t>(identity() >> 48U); }
   [[nodiscard]] ByteSpan row() const { return {slot_ + kSlotHeaderBytes + key_words() * 8, load<std::uint32_t>(24)}; }
   [[nodiscard]] std::size_t bytes() const { return slot_bytes(key_words(), load<std::uint32_t>(24)); }
   [[nodiscard]] index::Key key() const {
@@ -85,6 +85,10 @@ class SlotView {
   [[nodiscard]] const std::byte* address() const { return slot_; }
 
  private:
+  /// Read whole: the checkpointer may put the checksum into it at the moment.
+  [[nodiscard]] std::uint64_t identity() const {
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(slot_ + 16), __ATOMIC_RELAXED);
+  }
   template <class T>
   [[nodiscard]] T load(std::size_t at) const {
     T value;

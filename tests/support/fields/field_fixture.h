@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/field_store.h"
@@ -15,6 +16,18 @@ struct Stack {
   std::unique_ptr<engine::Database> database;
   std::unique_ptr<engine::Catalogue> catalogue;
   std::unique_ptr<engine::FieldStore> store;
+
+  Stack() = default;
+  Stack(Stack&&) = default;
+  /// What is built on another goes first.
+  Stack& operator=(Stack&& other) noexcept {
+    store.reset();
+    catalogue.reset();
+    database = std::move(other.database);
+    catalogue = std::move(other.catalogue);
+    store = std::move(other.store);
+    return *this;
+  }
 
   /// Opens everything on `media` and recovers it. Nothing runs in the background: same calls, same stores.
   [[nodiscard]] static Result<Stack> open(storage::PoolMedia& media);
