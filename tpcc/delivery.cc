@@ -24,10 +24,11 @@ Result<Cents> deliver_lines(engine::Transaction& transaction, const DeliveryInpu
   return sum;
 }
 
-/// Delivers the oldest order of a district that is due; 0 when there is none.
-Result<std::uint32_t> deliver_order(engine::Transaction& transaction, const DeliveryInput& input, std::uint32_t d_id) {
+/// Delivers the oldest order of a district that is due; 0 when there is none. `delivered`: no older one is.
+Result<std::uint32_t> deliver_order(engine::Transaction& transaction, const DeliveryInput& input, std::uint32_t d_id,
+                                    std::uint32_t delivered) {
   std::uint32_t o_id = 0;
-  NVMDB_TRY(transaction.scan(kNewOrder, order_key(input.w_id, d_id, 0), order_key(input.w_id, d_id, ~0U),
+  NVMDB_TRY(transaction.scan(kNewOrder, order_key(input.w_id, d_id, delivered + 1), order_key(input.w_id, d_id, ~0U),
                              [&](const index::Key& key, ByteSpan) {
                                o_id = order_of_key(key);
                                return false;
@@ -52,9 +53,10 @@ Result<std::uint32_t> deliver_order(engine::Transaction& transaction, const Deli
 
 }  // namespace
 
-Status delivery(engine::Transaction& transaction, const DeliveryInput& input, DeliveryOutput& output) {
+Status delivery(engine::Transaction& transaction, const DeliveryInput& input, const DeliveredOrders& delivered,
+                DeliveryOutput& output) {
   for (std::uint32_t d = 1; d <= kDistrictsPerWarehouse; ++d) {
-    NVMDB_ASSIGN(output.o_id[d - 1], deliver_order(transaction, input, d));
+    NVMDB_ASSIGN(output.o_id[d - 1], deliver_order(transaction, input, d, delivered[d - 1]));
   }
   return Status::ok();
 }

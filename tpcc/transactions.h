@@ -67,8 +67,13 @@ struct DeliveryOutput {
   /// Order delivered by district; 0 when none was due (a skipped delivery, clause 2.7.4.2).
   std::array<std::uint32_t, kDistrictsPerWarehouse> o_id{};
 };
+/// By district: the newest order that is known to be delivered, 0 when none is. A search for the oldest order begins behind
+/// it: order numbers ascend, so nothing comes in below an order that was the oldest once.
+using DeliveredOrders = std::array<std::uint32_t, kDistrictsPerWarehouse>;
+/// `delivered` comes of deliveries of the warehouse that were committed.
 /// Source: clause 2.7.4.
-[[nodiscard]] Status delivery(engine::Transaction& transaction, const DeliveryInput& input, DeliveryOutput& output);
+[[nodiscard]] Status delivery(engine::Transaction& transaction, const DeliveryInput& input,
+                              const DeliveredOrders& delivered, DeliveryOutput& output);
 
 struct StockLevelOutput {
   std::uint32_t low_stock = 0;

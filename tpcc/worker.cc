@@ -46,7 +46,8 @@ Worker::Worker(Shared& shared, std::uint32_t number)
       number_(number),
       source_(shared.options.seed * 7919 + number, shared.warehouses, shared.constants),
       date_offset_us_(system_clock().wall_seconds() * 1'000'000 - static_cast<DateTime>(now_ns() / 1000)),
-      pending_(std::max(1U, shared.options.group)) {
+      pending_(std::max(1U, shared.options.group)),
+      delivered_(shared.warehouses) {
   // Each warehouse has a worker, each worker a warehouse.
   const std::uint32_t threads = shared.options.threads;
   for (std::uint32_t w = 1; w <= shared.warehouses; ++w) {
@@ -175,9 +176,12 @@ Status Worker::execute(engine::Session& session, Kind kind, std::uint32_t w_id) 
     case Kind::Delivery: {
       const DeliveryInput input = source_.delivery(w_id, date);
       DeliveryOutput output;
-      NVMDB_TRY(execute_until_done(session, pending, [&](auto& t) { return delivery(t, input, output); }));
+      DeliveredOrders& delivered = delivered_[w_id - 1];
+      NVMDB_TRY(execute_until_done(session, pending, [&](auto& t) { return delivery(t, input, delivered, output); }));
       for (std::uint32_t d = 1; d <= kDistrictsPerWarehouse; ++d) {
-        if (output.o_id[d - 1] != 0) pending.keys[pending.key_count++] = order_key(w_id, d, output.o_id[d - 1]).words[0];
+        if (output.o_id[d - 1] == 0) continue;
+        delivered[d - 1] = output.o_id[d - 1];
+        pending.keys[pending.key_count++] = order_key(w_id, d, output.o_id[d - 1]).words[0];
       }
       if (pending.key_count < kDistrictsPerWarehouse) ++result.skipped;
       break;

@@ -76,6 +76,7 @@ class Worker {
   std::vector<Pending> pending_;  ///< a ring
   std::size_t pending_first_ = 0;
   std::size_t pending_count_ = 0;
+  std::vector<DeliveredOrders> delivered_;  ///< by warehouse
   engine::CommitReceipt last_{};
   std::uint64_t next_history_ = 0;
   Phase phase_ = Phase::WarmUp;
