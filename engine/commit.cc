@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <thread>
 
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
@@ -55,6 +56,7 @@ Result<CommitReceipt> Transaction::State::commit_writes() {
 /// The commit section. The epoch is read after all locks are held and before the reads are checked: that is the point
 /// of the serial order, and epochs follow it.
 Result<CommitReceipt> Transaction::State::commit_locked() {
+  if (database.planted_faults.store_before_validation) store_too_early();
   const wal::Epoch epoch = database.clock->enter_commit(session.slot);
   if (!reads_unchanged() || !leaves_unchanged()) {
     database.clock->leave_commit(session.slot);
@@ -178,6 +180,14 @@ bool Transaction::State::leaves_unchanged() const {
   return std::all_of(leaves.begin(), leaves.end(), index::OrderedIndex::unchanged);
 }
 
+void Transaction::State::store_too_early() {
+  for (const WriteEntry& write : writes) {
+    Tuple* tuple = write.head->location().tuple();
+    const bool in_place = write.action == LogAction::Put && write.fresh.kind() == TupleAddress::Kind::None;
+    if (in_place && tuple != nullptr && !write.seen.absent()) tuple->store(write.row);
+  }
+}
+
 void Transaction::State::write_log(wal::Tid tid) {
   std::byte* to = session.appender->payload();
   for (const WriteEntry& write : writes) {
@@ -207,6 +217,12 @@ void Transaction::State::apply(wal::Tid tid) {
     if (write.action == LogAction::Patch) {
       tuple->store_part(write.offset, write.row);
     } else if (write.fresh.kind() == TupleAddress::Kind::None) {
+      if (database.planted_faults.unlock_before_store) {
+        head.unlock(tid);
+        std::this_thread::yield();
+        tuple->store(write.row);
+        continue;
+      }
       tuple->store(write.row);
     } else {
       if (Tuple* fresh = write.fresh.tuple(); fresh != nullptr) {

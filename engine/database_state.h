@@ -50,6 +50,8 @@ struct UnlinkEntry {
 struct PlantedFaults {
   bool skip_read_validation = false;
   bool skip_leaf_validation = false;
+  bool unlock_before_store = false;      ///< of rows changed in place
+  bool store_before_validation = false;  ///< rows changed in place are to be seen although the commit may fail
 };
 
 class Checkpointer;

@@ -96,6 +96,8 @@ struct Transaction::State {
   [[nodiscard]] bool lock_writes();
   void unlock_writes(std::size_t count);
   [[nodiscard]] bool reads_unchanged();
+  /// A planted fault.
+  void store_too_early();
   [[nodiscard]] bool leaves_unchanged() const;
   [[nodiscard]] wal::Tid newest_seen() const;
   void write_log(wal::Tid tid);
