@@ -21,6 +21,6 @@ static_assert(kCreditBytes + 2 * kPieceBytesMax <= kRingBytes);
 constexpr std::size_t kPacketBytesMax = 64U << 10U;
 /// A packet is sent when its messages or the pieces it tells of reach these sizes.
 constexpr std::size_t kPacketBytesFlush = 32U << 10U;
-constexpr std::uint64_t kPieceBytesFlush = 256ULL << 10U;
+constexpr std::uint64_t kPieceBytesFlush = 1024ULL << 10U;
 
 }  // namespace nvmdb::ingest::protocol
