@@ -16,6 +16,9 @@ target_compile_options(nvmdb_flags INTERFACE
   -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -fstack-protector-strong -fcf-protection)
 target_compile_definitions(nvmdb_flags INTERFACE
   $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
+if(NVMDB_FAIL_POINTS)
+  target_compile_definitions(nvmdb_flags INTERFACE NVMDB_FAIL_POINTS)
+endif()
 target_link_options(nvmdb_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
 if(NVMDB_SANITIZE STREQUAL "address")
   target_compile_options(nvmdb_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined)

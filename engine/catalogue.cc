@@ -7,6 +7,7 @@
 
 #include "engine/catalogue_rows.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 namespace {
@@ -294,6 +295,7 @@ bool Catalogue::wait_for_event(std::uint64_t after, std::uint64_t timeout_ms) co
 }
 
 void Catalogue::announce(std::uint64_t sequence) {
+  NVMDB_FAIL_POINT("catalogue.announce");
   {
     const std::lock_guard lock(event_mutex_);
     std::uint64_t seen = announced_.load(std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 
@@ -57,6 +58,7 @@ Result<CommitReceipt> Transaction::State::commit_writes() {
 /// of the serial order, and epochs follow it.
 Result<CommitReceipt> Transaction::State::commit_locked() {
   if (database.planted_faults.store_before_validation) store_too_early();
+  NVMDB_FAIL_POINT("commit.locked");
   const wal::Epoch epoch = database.clock->enter_commit(session.slot);
   if (!reads_unchanged() || !leaves_unchanged()) {
     database.clock->leave_commit(session.slot);
@@ -71,7 +73,9 @@ Result<CommitReceipt> Transaction::State::commit_locked() {
     return Status::overloaded("epoch is full");
   }
   write_log(tid);
+  NVMDB_FAIL_POINT("commit.logged");
   apply(tid);
+  NVMDB_FAIL_POINT("commit.applied");
   database.clock->leave_commit(session.slot);
   session.last_tid = tid;
   return CommitReceipt{tid, epoch};

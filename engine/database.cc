@@ -9,6 +9,7 @@
 #include "engine/recovery.h"
 #include "engine/session_state.h"
 #include "storage/base/clock.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/size_text.h"
 #include "storage/base/spin.h"
 #include "storage/nvm/root_words.h"
@@ -100,6 +101,7 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   report.log_bytes = horizon.bytes;
   report.discarded_blocks = horizon.discarded_blocks;
   tell(options, "analysis", 1, 1);
+  NVMDB_FAIL_POINT_TRY("recovery.analysis");
 
   // Epochs go on above all that the log ever saw, also above those that are discarded.
   const std::uint64_t floor = media.root_words().load8(storage::kEpochFloorWord * 8);
@@ -114,7 +116,9 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   NVMDB_ASSIGN(state->tables, TableSet::create(tables, *state->table_memory));
   RecoveryWork work(*state);
   NVMDB_TRY(scan_checkpoint(work, horizon.durable));
+  NVMDB_FAIL_POINT_TRY("recovery.redo");
   NVMDB_TRY(redo(work, *reader));
+  NVMDB_FAIL_POINT_TRY("recovery.log");
   tell(options, "redo", horizon.bytes, horizon.bytes);
   // What lies past the horizon was not visited, and the new session of the log names the horizon as its predecessor:
   // it is dead for good. Nothing of it has touched a table, so there is nothing else to undo.
@@ -122,6 +126,7 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   NVMDB_ASSIGN(state->log, wal::Log::start(media, *state->pages, *state->clock, options.log, reader.get()));
   state->checkpointer = std::make_unique<Checkpointer>(*state);
   NVMDB_TRY(work.finish());
+  NVMDB_FAIL_POINT_TRY("recovery.done");
   report.nanoseconds = system_clock().monotonic_ns() - started;
 
   State* raw = state.get();
@@ -152,6 +157,7 @@ Database::~Database() {
     const MutexLock lock(state.sessions_mutex);
     NVMDB_CHECK(state.idle.size() == state.sessions.size(), "a database was closed while sessions were in use");
   }
+  NVMDB_FAIL_POINT("close.retired");
   state.run_retired_calls(~0ULL);
   state.checkpointer.reset();
   {
@@ -160,6 +166,7 @@ Database::~Database() {
     state.sessions.clear();
   }
   state.log.reset();
+  NVMDB_FAIL_POINT("close.mark");
   // Not clean when the log failed: the next start then says that it recovered.
   if (durable.is_ok()) static_cast<void>(mark_closed(state.media));
 }

@@ -8,6 +8,7 @@
 #include "engine/field_store_state.h"
 #include "storage/base/clock.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 namespace {
@@ -239,6 +240,7 @@ Status FieldStore::verify(const ReadView&, const FieldRef& ref) const {
 }
 
 Result<RunId> FieldStore::open_run(const RunDescription& description) {
+  NVMDB_FAIL_POINT_TRY("run.open");
   std::uint64_t id = 0;
   NVMDB_TRY(database_.run_durable([&](Transaction& transaction) -> Status {
     const index::Key name = rows::hash_key(rows::encode_run_key(description.key));
@@ -258,6 +260,7 @@ Result<RunId> FieldStore::open_run(const RunDescription& description) {
     NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
     return transaction.put(rows::kRunNameTable, name, rows::encode_number(id));
   }));
+  NVMDB_FAIL_POINT("run.opened");
   return static_cast<RunId>(id);
 }
 
@@ -294,6 +297,7 @@ Status FieldStore::drop(RunId id) {
     if (state->dropped) return Status::not_found("run " + format_run(run.key) + " is not there");
     state->dropped = true;
   }
+  NVMDB_FAIL_POINT("drop.hide");
   std::uint64_t sequence = 0;
   const Status hidden = database_.run_durable([&](Transaction& transaction) -> Status {
     NVMDB_ASSIGN(const ByteSpan row, transaction.read(rows::kRunTable, index::make_key(id)));
@@ -312,6 +316,7 @@ Status FieldStore::drop(RunId id) {
     return hidden;
   }
   state->version.store(run.version, std::memory_order_release);
+  NVMDB_FAIL_POINT("drop.hidden");
   catalogue_.announce(sequence);
   return state_->erase_run(*this, run);
 }
@@ -389,7 +394,9 @@ Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
       }));
     }
   }
+  NVMDB_FAIL_POINT("drop.fields_erased");
   NVMDB_TRY(erase_unused_grids(database, run.id));
+  NVMDB_FAIL_POINT("drop.grids_erased");
   NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
     const index::Key name = rows::hash_key(rows::encode_run_key(run.key));
     // A run that only was opened still has its name.
@@ -402,6 +409,7 @@ Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
     const Status erased = transaction.erase(rows::kRunTable, index::make_key(run.id));
     return erased.code() == Code::NotFound ? Status::ok() : erased;
   }));
+  NVMDB_FAIL_POINT("drop.erased");
   std::vector<storage::PageId> pages;
   database.pages().for_each([&](storage::PageId page, storage::PageEntry entry) {
     if (entry.kind == storage::PageKind::Field && entry.owner == run.id) pages.push_back(page);

@@ -10,6 +10,7 @@
 #include "engine/run_space.h"
 #include "storage/base/clock.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 namespace {
@@ -143,6 +144,7 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
         const storage::PersistentSpan span = state_->span(row.positions);
         span.copy_nontemporal(0, latitudes);
         span.copy_nontemporal(latitudes.size(), longitudes);
+        NVMDB_FAIL_POINT_TRY("grid.positions");
         NVMDB_TRY(span.fence());
         row.positions_crc = crc32c(longitudes, crc32c(latitudes));
       }
@@ -154,6 +156,7 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
     // Says that the run needs the grid, so that dropping another run does not take it away.
     return transaction.put(rows::kGridUseTable, index::make_key(number, state_->run), {});
   }));
+  NVMDB_FAIL_POINT("grid.logged");
   if (row.positions.bytes > 0 && positions_used) {
     space.keep(row.positions);
     state_->store.state_->add_positions(row.positions);
@@ -199,6 +202,7 @@ Status RunWriter::begin_field(const FieldHeader& header) {
   if (field.extent.bytes > 0) {
     NVMDB_ASSIGN(field.extent, state_->space.allocate(field.extent.bytes));
   }
+  NVMDB_FAIL_POINT("field.begin");
   state_->open = open;
   return Status::ok();
 }
@@ -212,6 +216,7 @@ Status RunWriter::write(std::uint64_t at, ByteSpan bytes) {
                                     " lie outside its " + std::to_string(size));
   }
   if (bytes.empty()) return Status::ok();
+  NVMDB_FAIL_POINT_TRY("field.copy");
   state_->span(open.field.extent).copy_nontemporal(at, bytes);
   open.written += bytes.size();
   if (at == open.next && open.in_order) {
@@ -232,6 +237,7 @@ Status RunWriter::end_field(const FieldStatistics& statistics) {
     return Status::invalid_argument("field: expected " + std::to_string(field.extent.bytes) + " bytes, found " +
                                     std::to_string(open.written));
   }
+  NVMDB_FAIL_POINT("field.end");
   if (!open.in_order) field.crc = crc32c(state_->span(field.extent).bytes());
   field.minimum = statistics.minimum;
   field.maximum = statistics.maximum;
@@ -320,8 +326,10 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
     state_->steps.erase(found);
     return ack;
   }
+  NVMDB_FAIL_POINT_TRY("step.fence");
   // The bytes of the fields are durable before the transaction that names them is logged.
   NVMDB_TRY(state_->fence());
+  NVMDB_FAIL_POINT_TRY("step.commit");
   std::uint64_t version = 0;
   std::uint64_t sequence = 0;
   const met::UnixSeconds now = system_clock().wall_seconds();
@@ -369,12 +377,14 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
     run.changed_at = now;
     return transaction.put(rows::kRunTable, run_key, rows::encode_run(run));
   }));
+  NVMDB_FAIL_POINT("step.logged");
   // Kept before the wait: the record may reach the media even when the wait fails, and then names these bytes.
   for (const auto& [key, field] : step.fields) {
     if (field.extent.bytes > 0) state_->space.keep(field.extent);
     ack.bytes_stored += field.extent.bytes;
   }
   NVMDB_TRY(database.wait_durable(receipt));
+  NVMDB_FAIL_POINT("step.durable");
   ack.fields_stored = static_cast<std::uint32_t>(step.fields.size());
   state_->steps.erase(found);
   state_->shared->raise_version(version);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 
 namespace nvmdb::ingest {
@@ -136,6 +137,7 @@ Status FieldImport::commit(OpenRun& run, std::int64_t end_seconds) {
   const std::vector<std::int64_t> pending = run.writer->pending_steps();
   if (!std::binary_search(pending.begin(), pending.end(), end_seconds)) return Status::ok();
   NVMDB_TRY(source_.check_unchanged());
+  NVMDB_FAIL_POINT_TRY("ingest.step");
   NVMDB_ASSIGN(const engine::StepAck ack, run.writer->commit_step(end_seconds));
   const auto known = std::find_if(report_.steps.begin(), report_.steps.end(), [&](const IngestedStep& step) {
     return step.run == run.key && step.end_seconds == end_seconds;

@@ -15,6 +15,7 @@
 #include "ingest/jobs/source_file.h"
 #include "ingest/jobs/worker_pool.h"
 #include "storage/base/clock.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::ingest {
 namespace {
@@ -151,6 +152,7 @@ Status Ingestor::State::run_part(const SourceFile& source, FieldImport& import, 
   job_options.limits.part = part;
   job_options.limits.part_count = part_count;
   NVMDB_TRY(run_jobs(source, import, job_options));
+  NVMDB_FAIL_POINT_TRY("ingest.finish");
   return import.finish();
 }
 
@@ -158,6 +160,7 @@ Status Ingestor::State::run_jobs(const SourceFile& source, FieldImport& import, 
   for (bool fresh = false;; fresh = true) {
     NVMDB_ASSIGN(WorkerPool::Lease lease, pool->acquire(fresh));
     const bool was_fresh = lease.worker().jobs() == 0;
+    NVMDB_FAIL_POINT_TRY("ingest.job");
     const JobEnd end = run_job(lease.worker(), source, job_options, import);
     if (end.kind == JobEnd::Kind::Done) {
       // What crashes a parser often only damages its memory first: such a worker serves nobody else.

@@ -3,6 +3,7 @@
 #include "server/services.h"
 #include "server/unary.h"
 #include "server/wire.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::server {
 namespace {
@@ -32,6 +33,7 @@ class AdminService final : public v1::Admin::CallbackService {
     return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const engine::Run run, context_.client.drop(selection));
+      NVMDB_FAIL_POINT("server.dropped");
       wire::put(run, *response->mutable_run());
       return Status::ok();
     });

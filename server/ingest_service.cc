@@ -12,6 +12,7 @@
 #include "server/grpc_status.h"
 #include "server/services.h"
 #include "server/wire.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::server {
 namespace {
@@ -74,11 +75,13 @@ void ingest_into(ServiceContext& context, int fd, const std::string& name,
   const auto report = (*ingestor)->ingest_fd(fd, name, options, [&reactor](const ingest::IngestedStep& step) {
     Response response;
     wire::put(step, *response.mutable_step());
+    NVMDB_FAIL_POINT("server.step");
     reactor.push(std::move(response));
   });
   if (!report.is_ok()) return reactor.close(to_grpc(report.status()));
   Response response;
   wire::put(*report, *response.mutable_report());
+  NVMDB_FAIL_POINT("server.report");
   reactor.push(std::move(response));
   reactor.close(grpc::Status::OK);
 }

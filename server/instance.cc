@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/fail_point.h"
 #include "storage/base/mutex.h"
 #include "storage/page/page.h"
 
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Instance>> Instance::open(const InstanceOptions& options)
   NVMDB_ASSIGN(state->database, engine::Database::open(media, engine::Catalogue::tables(), database));
   state->catalogue = std::make_unique<engine::Catalogue>(*state->database);
   state->fields = std::make_unique<engine::FieldStore>(*state->database, *state->catalogue);
+  NVMDB_FAIL_POINT_TRY("server.recover");
   NVMDB_TRY(state->fields->recover());
   state->query = std::make_unique<query::QueryEngine>(*state->fields, options.limits);
   return std::unique_ptr<Instance>(new Instance(std::move(state)));

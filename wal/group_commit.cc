@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "wal/log_impl.h"
 
 namespace nvmdb::wal {
@@ -61,6 +62,7 @@ Status LogImpl::close_group() {
     }
     previous_ = epoch;
   }
+  NVMDB_FAIL_POINT("wal.durable");
   LogCounters::add(counters_->epochs_closed, 1);
   durable_.store(epoch.value, std::memory_order_release);
   return Status::ok();

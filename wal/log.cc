@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 #include "storage/base/size_text.h"
 #include "storage/nvm/root_words.h"
@@ -61,6 +62,7 @@ Result<std::uint64_t> next_session(storage::PoolMedia& media) {
                               std::to_string(session) + " is out of range");
   }
   root.store8(storage::kLogSessionWord * 8, session);
+  NVMDB_FAIL_POINT_TRY("wal.session");
   // With all the words of the line: the opening of the database stored some of them.
   root.flush(0, storage::kOpenWordsBytes);
   NVMDB_TRY(root.fence());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/size_text.h"
 #include "storage/nvm/door.h"
 #include "wal/log_format.h"
@@ -87,6 +88,7 @@ Status LogSpace::adopt(const LogReader& recovered) {
 }
 
 Status LogSpace::continue_segment(const LogSegmentFound& found) {
+  NVMDB_FAIL_POINT_TRY("wal.continue");
   // What lies behind the last valid block may be parts of blocks that a crash tore. New stores over them
   // could complete one by chance, so they are erased before anything is written there.
   NVMDB_TRY(
@@ -133,6 +135,7 @@ Status LogSpace::add_segment(std::uint32_t stream) {
     ++segment_count_;
     sequence = streams_[stream].next_sequence++;
   }
+  NVMDB_FAIL_POINT("wal.segment");
   auto page = pages_.allocate(1, storage::PageKind::Log, stream);
   if (!page.is_ok()) {
     const MutexLock lock(mutex_);
@@ -159,6 +162,7 @@ Status LogSpace::write_header(storage::PageId page, std::uint32_t stream, std::u
                         checksum_seed_, unit);
   storage::Door& door = media_.region(page.region);
   door.copy_nontemporal(page.offset(), unit);
+  NVMDB_FAIL_POINT_TRY("wal.segment_header");
   // Fenced before use: blocks count only under the incarnation of their segment.
   NVMDB_TRY(door.fence());
   LogCounters::add(counters_.media_bytes, unit.size());

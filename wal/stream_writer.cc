@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 #include "storage/nvm/door.h"
 
@@ -83,6 +84,7 @@ void StreamWriter::write_block(bool end_of_group) {
   const storage::PageId page = segment_->page;
   const ByteSpan block = ByteSpan(staging_).first(extent);
   storage::Door& door = media_.region(page.region);
+  NVMDB_FAIL_POINT("wal.copy");
   if (planted_bug_ == PlantedBug::CopyWithoutFlush) {
     door.copy(page.offset() + segment_->at, block);
   } else {
@@ -91,6 +93,7 @@ void StreamWriter::write_block(bool end_of_group) {
   if (std::find(regions_.begin(), regions_.end(), page.region) == regions_.end())
     regions_.push_back(page.region);
 
+  NVMDB_FAIL_POINT("wal.copied");
   used_ += extent;
   segment_->at += extent;
   segment_->highest = label_.epoch;
@@ -115,6 +118,7 @@ void StreamWriter::finish() {
 
 Status StreamWriter::fence() {
   if (planted_bug_ == PlantedBug::MissingFence) return Status::ok();
+  NVMDB_FAIL_POINT_TRY("wal.fence");
   for (const std::uint32_t region : regions_) {
     NVMDB_TRY(media_.region(region).fence());
     LogCounters::add(counters_.fences, 1);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/size_text.h"
 #include "storage/nvm/mapped_region.h"
 #include "storage/nvm/pool_identity.h"
@@ -85,10 +86,13 @@ Result<IdentityBlock> build(const Files& files, const PoolOptions& options) {
   for (std::uint32_t index = 0; index < options.regions; ++index) {
     NVMDB_TRY(MappedRegion::create(files.region(index), region_bytes));
   }
+  NVMDB_FAIL_POINT_TRY("pool.root");
   NVMDB_TRY(PoolRoot::create(files.root(), identity));
   NVMDB_TRY(sync_directory(files.directory));
+  NVMDB_FAIL_POINT_TRY("pool.identity");
   // The rename in here is the moment at which the pool exists.
   NVMDB_TRY(write_identity(files.identity(), identity));
+  NVMDB_FAIL_POINT("pool.created");
   return identity;
 }
 

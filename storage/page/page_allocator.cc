@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/base/check.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 #include "storage/nvm/root_words.h"
 
@@ -152,7 +153,9 @@ Result<PageRange> PageAllocator::take(PageRange pages, PageEntry entry) {
   counts_[kind_index(entry.kind)] += pages.count;
   std::uint32_t& first_free = first_free_[pages.first.region];
   if (first_free == pages.first.index) first_free += pages.count;
+  NVMDB_FAIL_POINT_TRY("page.allocate");
   NVMDB_TRY(set_entries(pages, entry));
+  NVMDB_FAIL_POINT("page.allocated");
   return pages;
 }
 
@@ -166,7 +169,9 @@ Status PageAllocator::release(PageRange pages) {
     NVMDB_CHECK(entries[pages.first.index + i].kind != PageKind::Free,
                 "release of a free page: " + page_name({pages.first.region, pages.first.index + i}));
   }
+  NVMDB_FAIL_POINT_TRY("page.release");
   NVMDB_TRY(set_entries(pages, {}));
+  NVMDB_FAIL_POINT("page.released");
   for (std::uint32_t i = 0; i < pages.count; ++i) {
     PageEntry& entry = entries[pages.first.index + i];
     --counts_[kind_index(entry.kind)];

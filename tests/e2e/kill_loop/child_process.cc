@@ -56,6 +56,10 @@ void ChildProcess::kill_now() {
   if (status_ == -1) ::kill(pid_, SIGKILL);
 }
 
+void ChildProcess::terminate() {
+  if (status_ == -1) ::kill(pid_, SIGTERM);
+}
+
 int ChildProcess::wait() {
   if (status_ == -1) {
     int raw = 0;

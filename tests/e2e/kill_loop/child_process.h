@@ -18,6 +18,8 @@ class ChildProcess {
   /// The next line of its output, without the end of line; false at the end.
   [[nodiscard]] bool read_line(std::string& line);
   void kill_now();
+  /// Asks it to end (SIGTERM).
+  void terminate();
   /// Waits for its end; the exit code, or 128 + signal.
   int wait();
 

@@ -1,0 +1,116 @@
+// Goal: wherever the server dies, every acknowledged step is there, whole, nothing is visible in part, and
+// what was
+//       acknowledged as dropped does not come back.
+// Method: for each fail point that the server has, by its own list: a server that kills itself there, clients
+// that
+//       ingest and drop until it is gone, or, when it was not reached, an ordinary end, in which the last
+//       points lie. Then the pool is opened here and compared with what the clients were told. A point that
+//       is not reached as often as asked for fails the test: it would prove nothing.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "storage/base/random.h"
+#include "tests/e2e/kill_loop/kill_loop.h"
+
+namespace nvmdb::test {
+namespace {
+
+constexpr int kKilled = 128 + SIGKILL;
+constexpr int kRoundsMax = 2;  ///< ingests and drops before a server is asked to end
+constexpr std::uint64_t kNthMax = 12;
+
+class FailPointKills : public KillLoop {
+ protected:
+  static std::vector<std::string> names() {
+    ChildProcess lister({"/usr/bin/env", "NVMDB_FAIL_POINT_LIST=1", binary()});
+    std::vector<std::string> found;
+    for (std::string line; lister.read_line(line);) found.push_back(line);
+    return lister.wait() == 0 ? found : std::vector<std::string>{};
+  }
+
+  /// One server with an armed point; true when it died there.
+  bool run_server(const std::string& point, std::uint64_t nth, const InputFile& file) {
+    Journal journal;
+    std::string address;
+    const auto server = start_server(address, point + ":" + std::to_string(nth) + ":kill");
+    bool alive = !address.empty();
+    for (int round = 0; alive && round < kRoundsMax; ++round) {
+      const std::string model = "m" + std::to_string(models_++);
+      alive = ingest(address, file, model, journal) && (round > 0 || drop(address, file, model, journal));
+    }
+    if (alive) server->terminate();
+    const int end = server->wait();
+    EXPECT_TRUE(end == kKilled || end == 0) << point << ": the server ended with " << end;
+    acknowledged_ += journal.steps.size();
+    if (!std::filesystem::exists(pool() / "identity")) {
+      // It died while it made the pool: the next one must be able to.
+      EXPECT_TRUE(journal.steps.empty());
+      const auto next = start_server(address);
+      EXPECT_FALSE(address.empty()) << "no server starts after a kill at " << point;
+      next->terminate();
+      EXPECT_EQ(next->wait(), 0);
+    }
+    check_pool(journal, file, findings_);
+    return end == kKilled;
+  }
+
+  /// What was learnt of a point: up to which time a server may be asked to die there, and on which pool.
+  struct Reach {
+    std::uint64_t nth_max = kNthMax;
+    bool needs_new_pool = false;
+  };
+  /// Dies at `point`: somewhere in the work on the pool there is; else where it is first reached; else on a
+  /// new pool.
+  bool kill_at(const std::string& point, Reach& reach, const InputFile& file, SeededRandom& random) {
+    if (!reach.needs_new_pool) {
+      const std::uint64_t nth = 1 + random.below(reach.nth_max);
+      if (run_server(point, nth, file)) return true;
+      reach.nth_max = std::max<std::uint64_t>(1, nth / 2);
+      if (nth > 1 && run_server(point, 1, file)) return true;
+      reach.needs_new_pool = true;
+    }
+    std::filesystem::remove_all(pool());
+    return run_server(point, 1, file);
+  }
+
+  PoolFindings findings_;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t models_ = 0;
+};
+
+TEST_F(FailPointKills, NothingAcknowledgedIsLostWhereverTheServerDies) {
+  const std::uint64_t seed = number_from_environment("NVMDB_KILL_SEED", 20240115);
+  const std::uint64_t kills = number_from_environment("NVMDB_KILLS_PER_POINT", 5);
+  const std::vector<std::string> points = names();
+  const std::vector<InputFile> files = kill_loop_files();
+  if (points.empty()) GTEST_SKIP() << "the server was built without fail points";
+  SeededRandom random(seed);
+  for (const std::string& point : points) {
+    std::uint64_t reached = 0;
+    Reach reach;
+    for (std::uint64_t kill = 0; kill < kills && !HasFatalFailure(); ++kill) {
+      if (kill_at(point, reach, files[kill % files.size()], random)) ++reached;
+    }
+    std::printf("%-24s killed there %llu of %llu times\n", point.c_str(),
+                static_cast<unsigned long long>(reached), static_cast<unsigned long long>(kills));
+    std::fflush(stdout);
+    EXPECT_EQ(reached, kills) << point << " was not reached";
+  }
+  std::printf(
+      "seed %llu: %zu points, %llu steps acknowledged, %llu lost, %llu partial, %llu resurrected, %llu there "
+      "without their acknowledgement having arrived\n",
+      static_cast<unsigned long long>(seed), points.size(), static_cast<unsigned long long>(acknowledged_),
+      static_cast<unsigned long long>(findings_.lost), static_cast<unsigned long long>(findings_.partial),
+      static_cast<unsigned long long>(findings_.resurrected),
+      static_cast<unsigned long long>(findings_.unacknowledged));
+  EXPECT_EQ(findings_.lost, 0U);
+  EXPECT_EQ(findings_.partial, 0U);
+  EXPECT_EQ(findings_.resurrected, 0U);
+  EXPECT_GT(acknowledged_, points.size() * kills) << "the kills came too early to test anything";
+}
+
+}  // namespace
+}  // namespace nvmdb::test
