@@ -1,6 +1,7 @@
 #include "engine/transaction.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/session_state.h"
@@ -11,6 +12,8 @@ namespace nvmdb::engine {
 
 namespace {
 constexpr std::size_t kRowBytesMax = storage::HotPages::kBlockBytesMax - Tuple::kHeaderBytes;
+/// Keys of one find() that are looked up side by side.
+constexpr std::size_t kKeysAbreast = 16;
 }  // namespace
 
 // Messages of frequent failures are short enough for std::string to hold them without allocating.
@@ -212,15 +215,35 @@ Status Transaction::find(TableId table_id, std::span<const index::Key> keys, std
   State& state = *state_;
   const Table* table = state.database.tables.find(table_id);
   NVMDB_CHECK(refs.size() == keys.size(), "as many records as keys");
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    NVMDB_TRY(state.check_key(table, table_id, keys[i]));
-    const index::Lookup found = table->index->find(keys[i]);
-    refs[i].head_ = found.found ? found.value : 0;
-    refs[i].table_ = table_id;
-    refs[i].key_ = keys[i];
-    if (!found.found) NVMDB_TRY(state.add_leaf(found.leaf));
+  std::array<index::Lookup, kKeysAbreast> lookups;
+  for (std::size_t first = 0; first < keys.size(); first += kKeysAbreast) {
+    const std::size_t count = std::min(kKeysAbreast, keys.size() - first);
+    const std::span<const index::Key> some = keys.subspan(first, count);
+    for (const index::Key& key : some) NVMDB_TRY(state.check_key(table, table_id, key));
+    table->index->find_all(some, {lookups.data(), count});
+    for (std::size_t i = 0; i < count; ++i) {
+      const index::Lookup& found = lookups[i];
+      RecordRef& ref = refs[first + i];
+      ref.head_ = found.found ? found.value : 0;
+      ref.table_ = table_id;
+      ref.key_ = some[i];
+      if (found.found) {
+        __builtin_prefetch(reinterpret_cast<const RecordHead*>(found.value));
+      } else {
+        NVMDB_TRY(state.add_leaf(found.leaf));
+      }
+    }
+    if (count > 1) prefetch_rows(refs.subspan(first, count));
   }
   return Status::ok();
+}
+
+void Transaction::prefetch_rows(std::span<const RecordRef> refs) {
+  for (const RecordRef& ref : refs) {
+    if (!ref.found()) continue;
+    const Tuple* tuple = reinterpret_cast<const RecordHead*>(ref.head_)->location().tuple();
+    if (tuple != nullptr) tuple->prefetch();
+  }
 }
 
 Result<ByteSpan> Transaction::read(const RecordRef& record, std::size_t offset, std::size_t bytes) {

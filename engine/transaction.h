@@ -78,6 +78,8 @@ class Transaction {
 
  private:
   friend class Session;
+  /// Fetches the first lines of rows whose heads are on the way.
+  static void prefetch_rows(std::span<const RecordRef> refs);
   explicit Transaction(State* state) : state_(state) {}
   State* state_;
 };

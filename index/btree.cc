@@ -44,6 +44,7 @@ typename BTree<Words>::Place BTree<Words>::try_descend(const std::uint64_t* key,
       }
     }
     if (!inner->latch.unchanged(version)) return {};
+    prefetch(child);
     const std::uint64_t child_version = child->latch.read_version();
     if (!inner->latch.unchanged(version)) return {};
     place.parent = inner;
@@ -58,20 +59,86 @@ typename BTree<Words>::Place BTree<Words>::try_descend(const std::uint64_t* key,
 }
 
 template <std::uint32_t Words>
+void BTree<Words>::search_leaf(const LeafNode& leaf, std::uint64_t version, const std::uint64_t* key, Lookup& lookup) {
+  lookup = {};
+  const std::uint32_t count = leaf.count();
+  const std::uint32_t entry = leaf.keys.lower_bound(key, count);
+  if (entry < count && leaf.keys.equals(entry, key)) {
+    lookup.found = true;
+    lookup.value = leaf.values[entry].get();
+  }
+  lookup.leaf = {&leaf, version};
+}
+
+template <std::uint32_t Words>
 Lookup BTree<Words>::find(const Key& key) const {
   for (SpinWait spin;; spin.wait()) {
     const Place place = descend<false, false>(key.words.data(), nullptr);
-    const LeafNode& leaf = *place.leaf;
     Lookup result;
-    const std::uint32_t count = leaf.count();
-    const std::uint32_t entry = leaf.keys.lower_bound(key.words.data(), count);
-    if (entry < count && leaf.keys.equals(entry, key.words.data())) {
-      result.found = true;
-      result.value = leaf.values[entry].get();
+    search_leaf(*place.leaf, place.version, key.words.data(), result);
+    if (place.leaf->latch.unchanged(place.version)) return result;
+  }
+}
+
+template <std::uint32_t Words>
+void BTree<Words>::find_all(std::span<const Key> keys, std::span<Lookup> lookups) const {
+  for (std::size_t first = 0; first < keys.size(); first += kAbreast) {
+    const std::size_t count = std::min(kAbreast, keys.size() - first);
+    find_abreast(keys.subspan(first, count), lookups.subspan(first, count));
+  }
+}
+
+template <std::uint32_t Words>
+void BTree<Words>::prefetch(const Node* node) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(node);
+  constexpr std::size_t kKeyBytes = NodeLayout<Words>::kHeaderBytes + std::size_t{LeafNode::kCapacity} * Words * 8;
+  for (std::size_t at = 0; at < kKeyBytes; at += 64) __builtin_prefetch(bytes + at);
+}
+
+/// The version of the node is read before its parent is asked whether it still leads here, as in try_descend().
+template <std::uint32_t Words>
+bool BTree<Words>::step_down(Descent& descent, const std::uint64_t* key) {
+  const auto* inner = static_cast<const InnerNode*>(descent.node);
+  const std::uint64_t version = inner->latch.read_version();
+  if (VersionLatch::obsolete(version)) return false;
+  if (descent.parent != nullptr && !descent.parent->latch.unchanged(descent.parent_version)) return false;
+  const Node* child = inner->child(inner->separators.upper_bound(key, inner->count()));
+  if (!inner->latch.unchanged(version)) return false;
+  prefetch(child);
+  descent = {child, inner, version};
+  return true;
+}
+
+template <std::uint32_t Words>
+bool BTree<Words>::end_descent(const Descent& descent, const std::uint64_t* key, Lookup& lookup) {
+  const auto& leaf = *static_cast<const LeafNode*>(descent.node);
+  const std::uint64_t version = leaf.latch.read_version();
+  if (VersionLatch::obsolete(version)) return false;
+  if (descent.parent != nullptr && !descent.parent->latch.unchanged(descent.parent_version)) return false;
+  search_leaf(leaf, version, key, lookup);
+  return leaf.latch.unchanged(version);
+}
+
+/// All leaves are on one level below a root, so the descents keep step; a descent that was disturbed is done alone.
+template <std::uint32_t Words>
+void BTree<Words>::find_abreast(std::span<const Key> keys, std::span<Lookup> lookups) const {
+  std::array<Descent, kAbreast> descents;
+  const Node* root = root_.load(std::memory_order_acquire);
+  // A root that was split meanwhile is no obsolete node, but does not lead to all keys any more.
+  const std::uint64_t root_version = root->latch.read_version();
+  const bool is_root = root_.load(std::memory_order_acquire) == root;
+  for (std::size_t i = 0; i < keys.size(); ++i) descents[i].node = is_root ? root : nullptr;
+  for (std::uint32_t level = root->level; level > 0; --level) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      Descent& descent = descents[i];
+      if (descent.node != nullptr && !step_down(descent, keys[i].words.data())) descent.node = nullptr;
+      if (level == root->level && !root->latch.unchanged(root_version)) descent.node = nullptr;
     }
-    if (!leaf.latch.unchanged(place.version)) continue;
-    result.leaf = {&leaf, place.version};
-    return result;
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool whole = descents[i].node != nullptr && end_descent(descents[i], keys[i].words.data(), lookups[i]) &&
+                       (root->level > 0 || root->latch.unchanged(root_version));
+    if (!whole) lookups[i] = find(keys[i]);
   }
 }
 
@@ -124,6 +191,7 @@ typename BTree<Words>::Step BTree<Words>::try_insert(const std::uint64_t* key, s
     const std::uint32_t at = inner->separators.upper_bound(key, count);
     Node* child = inner->child(at);
     if (!inner->latch.unchanged(version)) return Step::Retry;
+    prefetch(child);
     const std::uint64_t child_version = child->latch.read_version();
     if (!inner->latch.unchanged(version)) return Step::Retry;
     place.parent = inner;

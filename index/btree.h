@@ -26,6 +26,7 @@ class BTree final : public OrderedIndex {
 
   [[nodiscard]] std::uint32_t key_words() const override { return Words; }
   [[nodiscard]] Lookup find(const Key& key) const override;
+  void find_all(std::span<const Key> keys, std::span<Lookup> lookups) const override;
   [[nodiscard]] Insertion insert(const Key& key, std::uint64_t value, NodeMemory& memory) override;
   bool erase(const Key& key, NodeMemory& memory) override;
   void read_leaf(const Key& key, Seek seek, LeafCopy& copy) const override;
@@ -63,6 +64,25 @@ class BTree final : public OrderedIndex {
   };
   enum class Step : std::uint8_t { Done, Retry, NoMemory };
 
+  /// Keys that find_all() has under way at once: more would miss in the first-level cache again.
+  static constexpr std::size_t kAbreast = 16;
+  /// One of several descents: the node to read next, and where its address came from.
+  struct Descent {
+    const Node* node = nullptr;  ///< nullptr: to be done alone
+    const InnerNode* parent = nullptr;
+    std::uint64_t parent_version = 0;
+  };
+
+  /// Fetches the lines of a node that a search reads.
+  static void prefetch(const Node* node);
+  /// Reads one inner node; false when somebody changed what was read.
+  [[nodiscard]] static bool step_down(Descent& descent, const std::uint64_t* key);
+  /// Reads the leaf at the end of a descent; false as step_down().
+  [[nodiscard]] static bool end_descent(const Descent& descent, const std::uint64_t* key, Lookup& lookup);
+  void find_abreast(std::span<const Key> keys, std::span<Lookup> lookups) const;
+
+  /// Looks a key up in a leaf that had `version`; what it finds counts only if the leaf still has it.
+  static void search_leaf(const LeafNode& leaf, std::uint64_t version, const std::uint64_t* key, Lookup& lookup);
   template <bool Below, bool WithRange>
   [[nodiscard]] Place try_descend(const std::uint64_t* key, LeafCopy* range) const;
   template <bool Below, bool WithRange>

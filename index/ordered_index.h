@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "index/key.h"
 #include "storage/base/result.h"
@@ -96,6 +97,9 @@ class OrderedIndex {
 
   [[nodiscard]] virtual std::uint32_t key_words() const = 0;
   [[nodiscard]] virtual Lookup find(const Key& key) const = 0;
+  /// As find() of each: the descents go side by side, so that their misses of the caches overlap.
+  /// Shape:  lookups[i] belongs to keys[i]; as many as keys.
+  virtual void find_all(std::span<const Key> keys, std::span<Lookup> lookups) const = 0;
   /// Inserts when the key is absent.
   [[nodiscard]] virtual Insertion insert(const Key& key, std::uint64_t value, NodeMemory& memory) = 0;
   /// False when the key is absent. Neighbours are merged when a leaf has become small and nobody holds them.

@@ -39,6 +39,24 @@ Rows index_range(const OrderedIndex& index, const Key& low, const Key& high, boo
 class OrderedIndexModel : public ::testing::TestWithParam<std::uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Widths, OrderedIndexModel, ::testing::Values(1U, 2U, 4U, 6U));
 
+/// find_all() answers as find() does, and as the model.
+void check_together(const OrderedIndex& index, const Model& model, const Key& first, SeededRandom& random) {
+  std::vector<Key> keys{first};
+  for (std::uint64_t more = random.below(40); more > 0; --more) {
+    keys.push_back(spread_key(first.count, random.below(20000)));
+  }
+  std::vector<Lookup> lookups(keys.size());
+  index.find_all(keys, lookups);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto place = model.find(keys[i]);
+    ASSERT_EQ(lookups[i].found, place != model.end());
+    ASSERT_TRUE(!lookups[i].found || lookups[i].value == place->second);
+    const LeafVersion leaf = index.find(keys[i]).leaf;
+    ASSERT_EQ(lookups[i].leaf.leaf, leaf.leaf);
+    ASSERT_EQ(lookups[i].leaf.version, leaf.version);
+  }
+}
+
 /// Random insertions, erasures, look-ups and scans, against std::map. The share of erasures swings, so that the tree
 /// grows to several levels and shrinks to nothing, twice.
 TEST_P(OrderedIndexModel, AgreesWithAnOrderedMap) {
@@ -62,6 +80,7 @@ TEST_P(OrderedIndexModel, AgreesWithAnOrderedMap) {
       const Lookup lookup = index->find(key);
       ASSERT_EQ(lookup.found, place != model.end());
       ASSERT_TRUE(!lookup.found || lookup.value == place->second);
+      check_together(*index, model, key, random);
     } else {
       const Key other = spread_key(GetParam(), random.below(20000));
       const std::size_t limit = random.chance(0.5) ? 1 + random.below(50) : 1000000;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -22,6 +23,24 @@ struct ThreadsCase {
   std::atomic<std::uint64_t> failures{0};
 };
 
+/// Looks up `number` and other keys of the writer, alone and side by side.
+void check(ThreadsCase& test, std::uint64_t writer, std::uint64_t number, const std::set<std::uint64_t>& own,
+           SeededRandom& random) {
+  std::array<std::uint64_t, 8> numbers{number};
+  std::array<Key, 8> keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) numbers[i] = random.below(kKeys) * (kWriters + 1) + writer;
+    keys[i] = spread_key(test.words, numbers[i]);
+  }
+  std::array<Lookup, 9> lookups;
+  test.index.find_all(keys, {lookups.data(), keys.size()});
+  lookups[8] = test.index.find(keys[0]);
+  for (std::size_t i = 0; i < lookups.size(); ++i) {
+    const std::uint64_t wanted = numbers[i % numbers.size()];
+    if (lookups[i].found != own.contains(wanted) || (lookups[i].found && lookups[i].value != wanted)) ++test.failures;
+  }
+}
+
 /// Works on the keys that are `writer` modulo kWriters + 1 only, so that it knows what every call must answer, while
 /// the other writers change the same leaves.
 void write(ThreadsCase& test, std::uint64_t writer, std::set<std::uint64_t>& own) {
@@ -37,8 +56,7 @@ void write(ThreadsCase& test, std::uint64_t writer, std::set<std::uint64_t>& own
     } else if (random.chance(0.6)) {
       if (test.index.erase(key, test.memory) != (own.erase(number) == 1)) ++test.failures;
     } else {
-      const Lookup lookup = test.index.find(key);
-      if (lookup.found != own.contains(number) || (lookup.found && lookup.value != number)) ++test.failures;
+      check(test, writer, number, own, random);
     }
   }
 }
