@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -49,6 +50,8 @@ struct Topology::Handle {
   bool real = false;
 
   Handle() {
+    // Where /sys is missing, as in a chroot, hwloc would say so on stderr; here that is told by what it finds.
+    static_cast<void>(setenv("HWLOC_HIDE_ERRORS", "2", 0));
     NVMDB_CHECK(hwloc_topology_init(&topology) == 0, "hwloc cannot be initialised");
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_ALL);
   }
