@@ -61,21 +61,38 @@ class FailPointKills : public KillLoop {
   struct Reach {
     std::uint64_t nth_max = kNthMax;
     bool needs_new_pool = false;
+    bool one_file =
+        false;  ///< only this file leads there: a latitude-longitude grid of a GRIB file has no positions
+    std::size_t file = 0;
   };
   /// Dies at `point`: somewhere in the work on the pool there is; else where it is first reached; else on a
   /// new pool.
-  bool kill_at(const std::string& point, Reach& reach, const InputFile& file, SeededRandom& random) {
+  bool kill_with(const std::string& point, Reach& reach, const InputFile& file, SeededRandom& random) {
     if (!reach.needs_new_pool) {
       const std::uint64_t nth = 1 + random.below(reach.nth_max);
       if (run_server(point, nth, file)) return true;
-      reach.nth_max = std::max<std::uint64_t>(1, nth / 2);
-      if (nth > 1 && run_server(point, 1, file)) return true;
-      reach.needs_new_pool = true;
+      if (nth > 1 && run_server(point, 1, file)) {
+        reach.nth_max = std::max<std::uint64_t>(1, nth / 2);
+        return true;
+      }
     }
     std::filesystem::remove_all(pool());
-    return run_server(point, 1, file);
+    const bool reached = run_server(point, 1, file);
+    reach.needs_new_pool = reach.needs_new_pool || reached;
+    return reached;
+  }
+  /// With the files in turn; a file that does not lead there even on a new pool is left out from then on.
+  bool kill_at(const std::string& point, Reach& reach, std::uint64_t kill, SeededRandom& random) {
+    const std::size_t first = reach.one_file ? reach.file : static_cast<std::size_t>(kill % files_.size());
+    if (kill_with(point, reach, files_[first], random)) return true;
+    if (reach.one_file) return false;
+    const std::size_t other = (first + 1) % files_.size();
+    reach.one_file = kill_with(point, reach, files_[other], random);
+    reach.file = other;
+    return reach.one_file;
   }
 
+  const std::vector<InputFile> files_ = kill_loop_files();
   PoolFindings findings_;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t models_ = 0;
@@ -85,14 +102,13 @@ TEST_F(FailPointKills, NothingAcknowledgedIsLostWhereverTheServerDies) {
   const std::uint64_t seed = number_from_environment("NVMDB_KILL_SEED", 20240115);
   const std::uint64_t kills = number_from_environment("NVMDB_KILLS_PER_POINT", 5);
   const std::vector<std::string> points = names();
-  const std::vector<InputFile> files = kill_loop_files();
   if (points.empty()) GTEST_SKIP() << "the server was built without fail points";
   SeededRandom random(seed);
   for (const std::string& point : points) {
     std::uint64_t reached = 0;
     Reach reach;
     for (std::uint64_t kill = 0; kill < kills && !HasFatalFailure(); ++kill) {
-      if (kill_at(point, reach, files[kill % files.size()], random)) ++reached;
+      if (kill_at(point, reach, kill, random)) ++reached;
     }
     std::printf("%-24s killed there %llu of %llu times\n", point.c_str(),
                 static_cast<unsigned long long>(reached), static_cast<unsigned long long>(kills));
