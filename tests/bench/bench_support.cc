@@ -1,5 +1,6 @@
 #include "tests/bench/bench_support.h"
 
+#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -67,6 +68,15 @@ double memcpy_bandwidth() {
     rates.push_back(static_cast<double>(kBytes) / seconds_of([&] { std::memcpy(to.data(), from.data(), kBytes); }));
   }
   return median(rates);
+}
+
+void touch_free_memory() {
+  constexpr std::size_t kBytes = 512U << 20U;
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  NVMDB_CHECK(memory != MAP_FAILED, "no memory to touch");
+  static_cast<void>(madvise(memory, kBytes, MADV_HUGEPAGE));
+  std::memset(memory, 1, kBytes);
+  munmap(memory, kBytes);
 }
 
 void must(const Status& status) { NVMDB_CHECK(status.is_ok(), status.to_string()); }

@@ -30,6 +30,9 @@ void print_row(const std::string& what, const std::string& measured, const std::
 
 /// Bytes per second that this machine copies memory at, from and to buffers larger than its caches.
 [[nodiscard]] double memcpy_bandwidth();
+/// Touches memory and gives it back to the kernel. A virtual machine may get memory that it never used from its host at
+/// a quarter of a GB/s only; that would be measured as the program's, while memcpy_bandwidth() is that of touched buffers.
+void touch_free_memory();
 
 /// A pool that is removed again, with the engine on it.
 class BenchPool {

@@ -80,6 +80,7 @@ void bench_recovery() {
   std::vector<double> rates;
   std::vector<double> seconds;
   for (int round = 0; round < kRounds; ++round) {
+    touch_free_memory();
     const auto database = pool.open(options_with(512ULL << 20U));
     const engine::RecoveryReport& report = database->recovery();
     NVMDB_CHECK(report.checkpoint_tuples >= kRows, "rows are missing");

@@ -52,6 +52,7 @@ void run() {
     std::vector<double> classic_seconds, one_frame_seconds, deflated_seconds, nccopy_seconds, copy_rates;
     for (int round = 0; round < kRounds; ++round) {
       copy_rates.push_back(memcpy_bandwidth());
+      touch_free_memory();
       classic_seconds.push_back(ingest_once(*ingestor, pool.store(), classic));
       one_frame_seconds.push_back(ingest_once(*ingestor, pool.store(), one_frame));
       deflated_seconds.push_back(ingest_once(*ingestor, pool.store(), deflated));
