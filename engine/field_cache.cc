@@ -16,13 +16,12 @@ namespace {
 
 constexpr std::size_t kWantedMax = 64;
 
-/// Points transposed at a time: a block of all steps stays in the processor's cache.
+/// What is transposed at a time: it stays in the processor's cache, and a point's values fill a line.
 constexpr std::uint64_t kBlockPoints = 512;
-static_assert(kBlockPoints % HotColumn::kTilePoints == 0);
+constexpr std::uint64_t kBlockSteps = 16;
 
 std::uint64_t bytes_of(const FieldColumn& column) {
-  const std::uint64_t points = align_up(column.fields.front().field.points, HotColumn::kTilePoints);
-  return align_up(points * column.fields.size() * sizeof(float), storage::kPageBytes);
+  return align_up(column.fields.front().field.points * column.fields.size() * sizeof(float), storage::kPageBytes);
 }
 
 bool on_one_grid(const FieldColumn& column) {
@@ -36,16 +35,19 @@ bool on_one_grid(const FieldColumn& column) {
 void transpose(const FieldColumn& column, float* to) {
   const std::uint64_t steps = column.fields.size();
   const std::uint64_t points = column.fields.front().field.points;
-  std::vector<met::Decoder> decoders;
-  for (const FieldRef& ref : column.fields) decoders.push_back(ref.decoder());
-  std::vector<float> plane(kBlockPoints);
-  for (std::uint64_t first = 0; first < points; first += kBlockPoints) {
-    const std::uint64_t count = std::min(kBlockPoints, points - first);
-    for (std::uint64_t step = 0; step < steps; ++step) {
-      decoders[step].run(first, std::span(plane).first(count));
-      for (std::uint64_t at = 0; at < count; at += HotColumn::kTilePoints) {
-        const std::uint64_t tile = (first + at) / HotColumn::kTilePoints * steps + step;
-        std::memcpy(to + tile * HotColumn::kTilePoints, plane.data() + at, HotColumn::kTilePoints * sizeof(float));
+  std::vector<float> planes(kBlockSteps * kBlockPoints);
+  for (std::uint64_t first_step = 0; first_step < steps; first_step += kBlockSteps) {
+    const std::uint64_t step_count = std::min(kBlockSteps, steps - first_step);
+    std::vector<met::Decoder> decoders;
+    for (std::uint64_t step = 0; step < step_count; ++step) decoders.push_back(column.fields[first_step + step].decoder());
+    for (std::uint64_t first = 0; first < points; first += kBlockPoints) {
+      const std::uint64_t count = std::min(kBlockPoints, points - first);
+      for (std::uint64_t step = 0; step < step_count; ++step) {
+        decoders[step].run(first, std::span(planes).subspan(step * kBlockPoints, count));
+      }
+      for (std::uint64_t point = 0; point < count; ++point) {
+        float* const out = to + (first + point) * steps + first_step;
+        for (std::uint64_t step = 0; step < step_count; ++step) out[step] = planes[step * kBlockPoints + point];
       }
     }
   }

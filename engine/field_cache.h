@@ -15,13 +15,11 @@
 // Inside of the engine; other folders use field_store.h.
 namespace nvmdb::engine {
 
-/// A copy of a column made for series: decoded to float32 (missing values are NaN), 16 neighbouring points of all steps
-/// after one another. A series of one point is then one sequential read, where the fields themselves, planes apart, cost a
-/// line and a page look-up a step.
-/// Shape: [points / 16, rounded up][steps][16].
+/// A copy of a column made for series: decoded to float32 (missing values are NaN), all steps of a point after one another.
+/// A series of one point is then one sequential read, where the fields themselves, planes apart, cost a line and a page
+/// look-up a step.
+/// Shape: [points][steps].
 struct HotColumn {
-  static constexpr std::uint64_t kTilePoints = 16;
-
   ColumnKey key;
   std::uint64_t run_version = 0;
   std::uint64_t steps = 0;   ///< those of the column, in its order
@@ -29,10 +27,9 @@ struct HotColumn {
   const float* values = nullptr;
   std::shared_ptr<const void> backing;  ///< keeps the values
 
-  /// The values of a point: one each 16 floats.
-  [[nodiscard]] const float* series(std::uint64_t point) const {
-    return values + (point / kTilePoints * steps) * kTilePoints + point % kTilePoints;
-  }
+  /// The values of a point.
+  /// Shape: [steps].
+  [[nodiscard]] const float* series(std::uint64_t point) const { return values + point * steps; }
 };
 
 /// Copies of hot columns in hot pages. NVM keeps the fields; a copy may go at any time.

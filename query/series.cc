@@ -122,23 +122,23 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
   }
 }
 
-/// Reads all steps of all points from a copy made for series. `chosen`: which steps of the column.
+/// Reads all steps of all points from a copy made for series. `chosen`: which steps of the column, in its order.
 void read_hot(const engine::HotColumn& hot, const std::vector<std::uint32_t>& chosen, const PlacedPoints& placed,
               std::vector<float>& values) {
-  constexpr std::uint64_t kStride = engine::HotColumn::kTilePoints;
+  const bool one_range = chosen.back() - chosen.front() + 1 == chosen.size();
   for (std::size_t point = 0; point < placed.indexes.size(); ++point) {
     float* const out = values.data() + point * chosen.size();
     if (!placed.stencils.empty()) {
       const Stencil& stencil = placed.stencils[point];
       for (std::size_t i = 0; i < chosen.size(); ++i) {
-        out[i] = interpolate(
-            [&](std::uint64_t index) { return hot.series(index)[std::uint64_t{chosen[i]} * kStride]; }, stencil);
+        out[i] = interpolate([&](std::uint64_t index) { return hot.series(index)[chosen[i]]; }, stencil);
       }
     } else if (placed.indexes[point] == kOutside) {
       std::fill_n(out, chosen.size(), kMissing);
+    } else if (const float* const from = hot.series(placed.indexes[point]); one_range) {
+      std::memcpy(out, from + chosen.front(), chosen.size() * sizeof(float));
     } else {
-      const float* const from = hot.series(placed.indexes[point]);
-      for (std::size_t i = 0; i < chosen.size(); ++i) out[i] = from[std::uint64_t{chosen[i]} * kStride];
+      for (std::size_t i = 0; i < chosen.size(); ++i) out[i] = from[chosen[i]];
     }
   }
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kSteps = 240;
 constexpr int kCallsPerRound = 3000;
-constexpr int kCallsPerTurn = 50;
+constexpr int kCallsPerTurn = 10;
 constexpr int kSlabsPerRound = 20;
 
 void succeed(const grpc::Status& status) {
