@@ -159,7 +159,7 @@ class Parser {
     return text + "; see `nvmdb " + sub->get_name() + " --help`";
   }
 
-  void add_place(CLI::App* sub) {
+  void add_place(CLI::App* sub, const char* timeout = "Seconds to wait for an answer (default: 60)") {
     const char* environment = std::getenv("NVMDB_SERVER");
     arguments_.server = environment != nullptr && *environment != '\0' ? environment : "localhost:50051";
     sub->add_option_function<std::string>(
@@ -171,8 +171,7 @@ class Parser {
         ->type_name("HOST:PORT");
     sub->add_option("--pool", arguments_.pool, "Open this pool in the process; no server is needed")
         ->type_name("DIR");
-    sub->add_option("--timeout", arguments_.timeout_seconds, "Seconds to wait for an answer (default: 60)")
-        ->check(CLI::Range(1, 86400));
+    sub->add_option("--timeout", arguments_.timeout_seconds, timeout)->check(CLI::Range(1, 86400));
   }
 
   void add_output(CLI::App* sub, bool netcdf) {
@@ -294,7 +293,7 @@ class Parser {
   void add_ingest() {
     CLI::App* sub = command(Command::Ingest, "ingest", "Store NetCDF (wrfout) and GRIB files",
                             "nvmdb ingest --model wrf wrfout_d01_2024-01-15_00:00:00");
-    add_place(sub);
+    add_place(sub, "Seconds that each file may take (default: no limit)");
     sub->add_option("FILE", arguments_.files, "Files to store")->required();
     sub->add_option("--model", arguments_.ingest_model, "Model name (default: as the file says)");
     sub->add_option("--domain", arguments_.ingest_domain, "Domain name (default: as the file says)");
@@ -450,9 +449,9 @@ class Parser {
 
   void add_events() {
     CLI::App* sub =
-        command(Command::Events, "events", "Tell what becomes visible: steps, complete and dropped runs",
+        command(Command::Events, "events", "Tell what changes: steps stored or replaced, runs dropped",
                 "nvmdb events --after 0 --follow");
-    add_place(sub);
+    add_place(sub, "Seconds to go on at most, then exit with 4 (default: no limit)");
     sub->add_option_function<std::uint64_t>(
         "--after", [this](std::uint64_t after) { arguments_.after = after; },
         "Only events above this sequence number (default: from now on, and follow)");

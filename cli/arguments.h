@@ -73,7 +73,7 @@ struct Arguments {
   Command command = Command::None;
   std::string server;  ///< HOST:PORT
   std::string pool;    ///< a directory: work on it in this process
-  unsigned timeout_seconds = 60;
+  std::optional<unsigned> timeout_seconds;  ///< empty: 60; of ingest and events: none
   query::Selection selection;
   query::Interpolation interpolation = query::Interpolation::Nearest;
   std::string units;

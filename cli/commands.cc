@@ -22,18 +22,27 @@
 namespace nvmdb::cli {
 namespace {
 
+constexpr unsigned kTimeoutSeconds = 60;
+
 /// A client and, when the pool is open in this process, what it works on.
 struct Connection {
   std::unique_ptr<server::Instance> instance;
   std::unique_ptr<server::Client> client;
 };
 
+/// Questions are answered soon or not at all; a file or a watch takes as long as it takes.
+std::optional<unsigned> timeout_of(const Arguments& arguments) {
+  const bool endless = arguments.command == Command::Ingest || arguments.command == Command::Events;
+  if (arguments.timeout_seconds || endless) return arguments.timeout_seconds;
+  return kTimeoutSeconds;
+}
+
 Result<Connection> connect(const Arguments& arguments) {
   Connection connection;
   if (arguments.pool.empty()) {
     RemoteOptions options;
     options.address = arguments.server;
-    options.timeout_seconds = arguments.timeout_seconds;
+    options.timeout_seconds = timeout_of(arguments);
     options.server_path = arguments.server_path;
     NVMDB_ASSIGN(connection.client, make_remote_client(options));
     return connection;
@@ -43,7 +52,7 @@ Result<Connection> connect(const Arguments& arguments) {
   options.create = arguments.command == Command::Ingest;
   options.ingest.workers = 1;
   NVMDB_ASSIGN(connection.instance, server::Instance::open(options));
-  connection.client = std::make_unique<server::LocalClient>(*connection.instance);
+  connection.client = std::make_unique<server::LocalClient>(*connection.instance, timeout_of(arguments));
   return connection;
 }
 

@@ -119,11 +119,12 @@ class RemoteClient final : public server::Client {
     query::SeriesRequest part = request;
     std::size_t batch = 1024;
     std::size_t at = 0;
+    const Deadline end = deadline();
     while (at < request.points.size()) {
       const std::size_t count = std::min(batch, request.points.size() - at);
       const auto first = request.points.begin() + static_cast<std::ptrdiff_t>(at);
       part.points.assign(first, first + static_cast<std::ptrdiff_t>(count));
-      auto answer = series_once(part);
+      auto answer = series_once(part, end);
       if (!answer.is_ok() && answer.status().code() == Code::OutOfSpace && count > 1) {
         batch = std::max<std::size_t>(1, count / 4);
         continue;
@@ -220,6 +221,7 @@ class RemoteClient final : public server::Client {
     v1::WatchRequest request;
     if (after) request.set_after_sequence(*after);
     grpc::ClientContext context;
+    prepare(context);
     const auto reader = catalog_->Watch(&context, request);
     v1::WatchResponse response;
     while (reader->Read(&response)) {
@@ -237,8 +239,16 @@ class RemoteClient final : public server::Client {
   bool unreachable() const override { return unreachable_; }
 
  private:
-  void prepare(grpc::ClientContext& context) const {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(options_.timeout_seconds));
+  using Deadline = std::optional<std::chrono::system_clock::time_point>;
+
+  /// When a call that begins now has to end; nothing: it takes as long as it takes.
+  [[nodiscard]] Deadline deadline() const {
+    if (!options_.timeout_seconds) return std::nullopt;
+    return std::chrono::system_clock::now() + std::chrono::seconds(*options_.timeout_seconds);
+  }
+  void prepare(grpc::ClientContext& context) const { prepare(context, deadline()); }
+  static void prepare(grpc::ClientContext& context, const Deadline& deadline) {
+    if (deadline) context.set_deadline(*deadline);
   }
 
   Status take(const grpc::Status& status) {
@@ -249,8 +259,8 @@ class RemoteClient final : public server::Client {
                               " cannot be reached; start it with `nvmdb serve`, or name it with --server");
     }
     if (!received.own && status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      return Status::deadline_exceeded("server " + options_.address + " gave no answer within " +
-                                       std::to_string(options_.timeout_seconds) +
+      return Status::deadline_exceeded("server " + options_.address + " was not done within " +
+                                       std::to_string(options_.timeout_seconds.value_or(0)) +
                                        " s; allow more with --timeout");
     }
     return received.status;
@@ -259,10 +269,11 @@ class RemoteClient final : public server::Client {
   template <class Row, class Response, class Request, class Call, class Rows>
   Result<std::vector<Row>> list(const query::Selection& selection, Request request, Call call, Rows rows_of) {
     std::vector<Row> rows;
+    const Deadline end = deadline();
     do {
       Response response;
       grpc::ClientContext context;
-      prepare(context);
+      prepare(context, end);
       request.set_page_size(10'000);
       NVMDB_TRY(take(call(&context, request, &response)));
       for (const auto& row : rows_of(response)) rows.push_back(wire::take(row));
@@ -272,12 +283,12 @@ class RemoteClient final : public server::Client {
     return rows;
   }
 
-  Result<query::SeriesAnswer> series_once(const query::SeriesRequest& request) {
+  Result<query::SeriesAnswer> series_once(const query::SeriesRequest& request, const Deadline& end) {
     v1::SeriesRequest asked;
     wire::put(request, asked);
     v1::SeriesResponse response;
     grpc::ClientContext context;
-    prepare(context);
+    prepare(context, end);
     NVMDB_TRY(take(query_->Series(&context, asked, &response)));
     if (response.series_size() != 1) return Status::corruption("series answer: expected one series");
     return wire::take_series(response.series(0), request.points);
@@ -339,6 +350,7 @@ class RemoteClient final : public server::Client {
     request.mutable_options()->set_model(options.model);
     request.mutable_options()->set_domain(options.domain);
     grpc::ClientContext context;
+    prepare(context);
     const auto reader = ingest_->IngestPath(&context, request);
     return take_report(*reader, v1::IngestPathResponse(), on_step);
   }
@@ -354,6 +366,7 @@ class RemoteClient final : public server::Client {
                                       "; give a NetCDF or GRIB file");
     }
     grpc::ClientContext context;
+    prepare(context);
     const auto stream = ingest_->IngestUpload(&context);
     v1::IngestUploadRequest request;
     v1::UploadHeader& header = *request.mutable_header();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/client.h"
@@ -10,7 +11,7 @@ namespace nvmdb::cli {
 
 struct RemoteOptions {
   std::string address;            ///< HOST:PORT
-  unsigned timeout_seconds = 60;  ///< of each question; ingest and watching have none
+  std::optional<unsigned> timeout_seconds;  ///< of each call of the client
   bool server_path = false;       ///< ingest() names a file of the server instead of sending one
 };
 

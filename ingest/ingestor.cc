@@ -61,7 +61,8 @@ struct Ingestor::State {
   Result<IngestReport> ingest(const SourceFile& source, const IngestOptions& how,
                               const std::function<void(const IngestedStep&)>& on_step);
   /// One share of a file: decoded by one worker, stored by the calling thread.
-  Status run_part(const SourceFile& source, FieldImport& import, std::uint32_t part, std::uint32_t part_count);
+  Status run_part(const SourceFile& source, FieldImport& import, std::uint32_t part, std::uint32_t part_count,
+                  const Cancellation* cancellation);
   Status run_jobs(const SourceFile& source, FieldImport& import, const JobOptions& job_options);
 };
 
@@ -121,9 +122,10 @@ Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const Ing
   std::vector<Status> results(parts);
   std::vector<std::thread> threads;
   for (std::uint32_t part = 1; part < parts; ++part) {
-    threads.emplace_back([&, part] { results[part] = run_part(source, *imports[part], part, parts); });
+    threads.emplace_back(
+        [&, part] { results[part] = run_part(source, *imports[part], part, parts, how.cancellation); });
   }
-  results[0] = run_part(source, *imports[0], 0, parts);
+  results[0] = run_part(source, *imports[0], 0, parts, how.cancellation);
   for (std::thread& thread : threads) thread.join();
 
   IngestReport report = imports[0]->report();
@@ -147,8 +149,8 @@ Result<IngestReport> Ingestor::State::ingest(const SourceFile& source, const Ing
 }
 
 Status Ingestor::State::run_part(const SourceFile& source, FieldImport& import, std::uint32_t part,
-                                 std::uint32_t part_count) {
-  JobOptions job_options{options.worker_cpu_seconds, options.hang_seconds, {}};
+                                 std::uint32_t part_count, const Cancellation* cancellation) {
+  JobOptions job_options{options.worker_cpu_seconds, options.hang_seconds, {}, cancellation};
   job_options.limits.part = part;
   job_options.limits.part_count = part_count;
   NVMDB_TRY(run_jobs(source, import, job_options));
@@ -158,7 +160,7 @@ Status Ingestor::State::run_part(const SourceFile& source, FieldImport& import, 
 
 Status Ingestor::State::run_jobs(const SourceFile& source, FieldImport& import, const JobOptions& job_options) {
   for (bool fresh = false;; fresh = true) {
-    NVMDB_ASSIGN(WorkerPool::Lease lease, pool->acquire(fresh));
+    NVMDB_ASSIGN(WorkerPool::Lease lease, pool->acquire(fresh, job_options.cancellation));
     const bool was_fresh = lease.worker().jobs() == 0;
     NVMDB_FAIL_POINT_TRY("ingest.job");
     const JobEnd end = run_job(lease.worker(), source, job_options, import);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/field_store.h"
+#include "storage/base/cancellation.h"
 #include "storage/base/result.h"
 
 namespace nvmdb::ingest {
@@ -15,6 +16,7 @@ namespace nvmdb::ingest {
 struct IngestOptions {
   std::string model{};   ///< empty: as the file says
   std::string domain{};  ///< empty: as the file says
+  const Cancellation* cancellation = nullptr;  ///< asked between pieces; outlives the call
 };
 
 /// A step of a file that is now durable and visible (or was already there).
@@ -70,7 +72,8 @@ class Ingestor {
   /// Stores what the file holds. `on_step` is told of each step as soon as it is durable.
   /// Errors: NotFound, PermissionDenied, InvalidArgument (a directory, empty, not GRIB or NetCDF, refused),
   /// Corruption,
-  ///         IoError, OutOfSpace, Overloaded. Steps acknowledged before an error stay.
+  ///         IoError, OutOfSpace, Overloaded, DeadlineExceeded (cancelled). Steps acknowledged before an error stay;
+  ///         of the step that was under way nothing does.
   [[nodiscard]] Result<IngestReport> ingest_file(
       const std::filesystem::path& path, const IngestOptions& options,
       const std::function<void(const IngestedStep&)>& on_step = {});

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
@@ -12,14 +13,16 @@
 #include "server/grpc_status.h"
 #include "server/services.h"
 #include "server/wire.h"
+#include "storage/base/cancellation.h"
 #include "storage/base/fail_point.h"
+#include "storage/base/size_text.h"
 
 namespace nvmdb::server {
 namespace {
 
 /// A reactor that sends messages in the order they are pushed, from any thread. After close() nothing may be
-/// pushed; the stream ends when all is sent. A client that went away ends it at once: pushes are then
-/// dropped.
+/// pushed; the stream ends when all is sent. A client that went away, or whose deadline has passed, cancels what
+/// is under way; pushes are then dropped.
 template <class Base, class Response>
 class QueuedWrites : public Base {
  public:
@@ -38,6 +41,7 @@ class QueuedWrites : public Base {
     // Without the lock: OnDone may delete this at once in another thread.
     this->Finish(*closed_);
   }
+  void OnCancel() override { cancellation_.cancel(); }
   void OnWriteDone(bool ok) override {
     {
       const MutexLock lock(mutex_);
@@ -55,21 +59,27 @@ class QueuedWrites : public Base {
     this->Finish(*closed_);
   }
 
+ protected:
+  [[nodiscard]] const Cancellation& cancellation() const { return cancellation_; }
+
  private:
+  Cancellation cancellation_;
   Mutex mutex_;
   std::deque<Response> queue_ NVMDB_GUARDED_BY(mutex_);  ///< the first one is being written
   std::optional<grpc::Status> closed_;
   bool broken_ NVMDB_GUARDED_BY(mutex_) = false;
 };
 
-ingest::IngestOptions take_options(const v1::IngestOptions& from) {
-  return {from.model(), from.domain()};
+ingest::IngestOptions take_options(const v1::IngestOptions& from, const Cancellation& cancellation) {
+  return {from.model(), from.domain(), &cancellation};
 }
 
 /// Ingests an open file, pushes acknowledgements and the report, and closes the stream.
 template <class Response, class Reactor>
 void ingest_into(ServiceContext& context, int fd, const std::string& name,
                  const ingest::IngestOptions& options, Reactor& reactor) {
+  if (const Status wanted = still_wanted(options.cancellation); !wanted.is_ok())
+    return reactor.close(to_grpc(wanted));
   const auto ingestor = context.instance.ingestor();
   if (!ingestor.is_ok()) return reactor.close(to_grpc(ingestor.status()));
   const auto report = (*ingestor)->ingest_fd(fd, name, options, [&reactor](const ingest::IngestedStep& step) {
@@ -105,7 +115,7 @@ class PathReactor final
     const auto file = context_.gate.open_file(request_.path());
     if (!file.is_ok()) return close(to_grpc(file.status()));
     ingest_into<v1::IngestPathResponse>(context_, file->get(), request_.path(),
-                                        take_options(request_.options()), *this);
+                                        take_options(request_.options(), cancellation()), *this);
   }
 
   ServiceContext& context_;
@@ -116,7 +126,7 @@ class UploadReactor final
     : public QueuedWrites<grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>,
                           v1::IngestUploadResponse> {
  public:
-  explicit UploadReactor(ServiceContext& context) : context_(context) {}
+  explicit UploadReactor(ServiceContext& context) : context_(context), spooled_(context.uploads) {}
   void start() { StartRead(&request_); }
 
   void OnReadDone(bool ok) override {
@@ -126,13 +136,14 @@ class UploadReactor final
     if (!status.is_ok()) return close(to_grpc(status));
     StartRead(&request_);
   }
-  void OnCancel() override {}
   void OnDone() override { delete this; }
 
  private:
   Status take_header(const v1::UploadHeader& header) {
     if (file_.valid()) return Status::invalid_argument("upload: a second header");
-    if (header.file_bytes() > context_.upload_bytes_max) return too_large(header.file_bytes());
+    const std::uint64_t most = std::min(context_.upload_bytes_max, context_.uploads.bytes_max());
+    if (header.file_bytes() > most) return too_large(header.file_bytes(), most);
+    if (!context_.uploads.has_room(header.file_bytes())) return no_room();
     header_ = header;
     // Unnamed: nobody else can open it, and it is gone when this process is.
     const char* folder = std::getenv("TMPDIR");
@@ -151,6 +162,8 @@ class UploadReactor final
       return Status::invalid_argument("upload: more than the " + std::to_string(header_.file_bytes()) +
                                       " bytes announced");
     }
+    // Counted as they come, so that nobody keeps room by announcing what he does not send.
+    if (!spooled_.grow(bytes.size())) return no_room();
     std::size_t at = 0;
     while (at < bytes.size()) {
       const ssize_t count = ::write(file_.get(), bytes.data() + at, bytes.size() - at);
@@ -173,19 +186,24 @@ class UploadReactor final
     }
     if (!context_.ingests.submit([this] {
           ingest_into<v1::IngestUploadResponse>(context_, file_.get(), header_.name(),
-                                                take_options(header_.options()), *this);
+                                                take_options(header_.options(), cancellation()), *this);
         })) {
       close(to_grpc(too_busy()));
     }
   }
 
-  Status too_large(std::uint64_t bytes) const {
+  static Status too_large(std::uint64_t bytes, std::uint64_t most) {
     return Status::invalid_argument("upload: " + std::to_string(bytes) +
-                                    " bytes; this server takes at most " +
-                                    std::to_string(context_.upload_bytes_max));
+                                    " bytes; this server takes at most " + std::to_string(most));
+  }
+  Status no_room() const {
+    return Status::overloaded("upload: all uploads under way may have " + format_size(context_.uploads.bytes_max()) +
+                              " together; try again in a moment, or put the file under the server's "
+                              "--ingest-root and use --server-path");
   }
 
   ServiceContext& context_;
+  ByteBudget::Share spooled_;
   v1::IngestUploadRequest request_;
   v1::UploadHeader header_;
   OwnedFd file_;

@@ -132,7 +132,7 @@ Result<std::unique_ptr<Listener>> Listener::start(Instance& instance, const List
       std::make_unique<WorkPool>(instance.options().ingest_threads, 64, bind(storage::ThreadRole::Ingest));
   state->context =
       std::make_unique<ServiceContext>(instance, std::move(gate), *state->hub, *state->long_queries,
-                                       *state->ingests, options.upload_bytes_max);
+                                       *state->ingests, options);
   state->services.push_back(make_catalog_service(*state->context));
   state->services.push_back(make_query_service(*state->context));
   state->services.push_back(make_ingest_service(*state->context));

@@ -16,7 +16,8 @@ struct ListenerOptions {
   std::string listen = "127.0.0.1:50051";  ///< HOST:PORT; port 0 takes a free one
   bool insecure_listen = false;            ///< allow addresses beyond this machine, without encryption
   std::vector<std::filesystem::path> ingest_roots;
-  std::uint64_t upload_bytes_max = 16ULL << 30U;
+  std::uint64_t upload_bytes_max = 16ULL << 30U;   ///< of one upload
+  std::uint64_t uploads_bytes_max = 32ULL << 30U;  ///< of all uploads under way
 };
 
 /// The gRPC services of nvmdb.v1 on a socket, with health and reflection.

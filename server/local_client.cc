@@ -4,8 +4,15 @@
 
 #include "server/listing.h"
 #include "server/pool_info.h"
+#include "storage/base/cancellation.h"
 
 namespace nvmdb::server {
+
+std::uint64_t LocalClient::deadline_ns() const {
+  constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
+  if (!timeout_seconds_) return Cancellation::kNever;
+  return system_clock().monotonic_ns() + *timeout_seconds_ * kNanosecondsPerSecond;
+}
 
 Result<std::vector<ModelRow>> LocalClient::models(const query::Selection& selection) {
   return list_models(instance_.catalogue(), selection);
@@ -33,7 +40,10 @@ Result<ingest::IngestReport> LocalClient::ingest(
     const std::filesystem::path& file, const ingest::IngestOptions& options,
     const std::function<void(const ingest::IngestedStep&)>& on_step) {
   NVMDB_ASSIGN(ingest::Ingestor * ingestor, instance_.ingestor());
-  return ingestor->ingest_file(file, options, on_step);
+  ingest::IngestOptions cancellable = options;
+  const Cancellation cancellation(deadline_ns());
+  cancellable.cancellation = &cancellation;
+  return ingestor->ingest_file(file, cancellable, on_step);
 }
 
 Result<engine::Run> LocalClient::drop(const query::Selection& selection) {
@@ -57,6 +67,9 @@ Result<std::vector<InfoItem>> LocalClient::info() {
 Status LocalClient::watch(std::optional<std::uint64_t> after, bool follow,
                           const std::function<bool(const engine::Event&)>& visit) {
   const engine::Catalogue& catalogue = instance_.catalogue();
+  // How soon the end of a deadline is noticed; events wake it at once.
+  constexpr std::uint64_t kWaitMs = 50;
+  const Cancellation cancellation(deadline_ns());
   std::uint64_t last = 0;
   if (after) {
     last = *after;
@@ -71,7 +84,8 @@ Status LocalClient::watch(std::optional<std::uint64_t> after, bool follow,
     }
     if (!events.empty()) continue;
     if (!follow) return Status::ok();
-    static_cast<void>(catalogue.wait_for_event(last, 1000));
+    NVMDB_TRY(cancellation.check());
+    static_cast<void>(catalogue.wait_for_event(last, kWaitMs));
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "server/client.h"
 #include "server/instance.h"
@@ -11,8 +13,10 @@ namespace nvmdb::server {
 /// Threads: any number.
 class LocalClient final : public Client {
  public:
-  /// `instance` must outlive the client.
-  explicit LocalClient(Instance& instance) : instance_(instance) {}
+  /// `instance` must outlive the client. Calls that take longer than `timeout_seconds` end with DeadlineExceeded;
+  /// empty: they take as long as they take.
+  explicit LocalClient(Instance& instance, std::optional<unsigned> timeout_seconds = std::nullopt)
+      : instance_(instance), timeout_seconds_(timeout_seconds) {}
 
   [[nodiscard]] Result<std::vector<ModelRow>> models(const query::Selection& selection) override;
   [[nodiscard]] Result<std::vector<engine::Run>> runs(const query::Selection& selection) override;
@@ -30,7 +34,11 @@ class LocalClient final : public Client {
                              const std::function<bool(const engine::Event&)>& visit) override;
 
  private:
+  /// When a call that begins now has to end; of Clock::monotonic_ns().
+  [[nodiscard]] std::uint64_t deadline_ns() const;
+
   Instance& instance_;
+  const std::optional<unsigned> timeout_seconds_;
 };
 
 }  // namespace nvmdb::server

@@ -16,7 +16,7 @@ namespace {
 class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
  public:
   SlabReactor(ServiceContext& context, grpc::CallbackServerContext& call, const v1::SlabRequest& request)
-      : context_(context), call_(call), request_(request) {}
+      : context_(context), held_(context.slabs), call_(call), request_(request) {}
 
   void start() {
     if (!context_.long_queries.submit([this] { compute(); })) {
@@ -29,7 +29,6 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
     send_next();
   }
   void OnDone() override {
-    context_.slab_bytes_held.fetch_sub(held_, std::memory_order_relaxed);
     delete this;
   }
 
@@ -41,10 +40,9 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
     auto answer = context_.client.slab(*request);
     if (!answer.is_ok()) return Finish(to_grpc(answer.status()));
     answer_ = std::move(answer).value();
-    held_ = answer_.values.size() * sizeof(float) +
-            (answer_.latitudes.size() + answer_.longitudes.size()) * sizeof(double);
-    if (context_.slab_bytes_held.fetch_add(held_, std::memory_order_relaxed) + held_ >
-        context_.slab_bytes_max) {
+    const std::uint64_t bytes = answer_.values.size() * sizeof(float) +
+                                (answer_.latitudes.size() + answer_.longitudes.size()) * sizeof(double);
+    if (!held_.grow(bytes)) {
       return Finish(
           to_grpc(Status::overloaded("slabs being sent fill the server's buffers; try again in a moment")));
     }
@@ -79,11 +77,11 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
   }
 
   ServiceContext& context_;
+  ByteBudget::Share held_;
   grpc::CallbackServerContext& call_;
   const v1::SlabRequest& request_;
   query::SlabAnswer answer_;
   v1::SlabResponse response_;
-  std::uint64_t held_ = 0;
   int array_ = v1::SlabChunk::ARRAY_LATITUDES;
   std::size_t at_ = 0;
 };

@@ -2,12 +2,13 @@
 
 #include <grpcpp/impl/service_type.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "server/byte_budget.h"
 #include "server/instance.h"
+#include "server/listener.h"
 #include "server/local_client.h"
 #include "server/path_gate.h"
 #include "server/work_pool.h"
@@ -19,14 +20,15 @@ class WatchHub;
 /// What the services share. Outlives them.
 struct ServiceContext {
   ServiceContext(Instance& opened, PathGate path_gate, WatchHub& watch_hub, WorkPool& query_pool,
-                 WorkPool& ingest_pool, std::uint64_t upload_max)
+                 WorkPool& ingest_pool, const ListenerOptions& options)
       : instance(opened),
         client(opened),
         gate(std::move(path_gate)),
         hub(watch_hub),
         long_queries(query_pool),
         ingests(ingest_pool),
-        upload_bytes_max(upload_max) {}
+        upload_bytes_max(options.upload_bytes_max),
+        uploads(options.uploads_bytes_max) {}
 
   Instance& instance;
   LocalClient client;
@@ -34,9 +36,9 @@ struct ServiceContext {
   WatchHub& hub;
   WorkPool& long_queries;
   WorkPool& ingests;
-  std::uint64_t upload_bytes_max;
-  std::atomic<std::uint64_t> slab_bytes_held{0};  ///< relaxed: a budget, it orders nothing
-  std::uint64_t slab_bytes_max = 1ULL << 30U;
+  const std::uint64_t upload_bytes_max;  ///< of one upload
+  ByteBudget uploads;                    ///< temporary files of all of them
+  ByteBudget slabs{1ULL << 30U};         ///< answers that are being sent
 };
 
 [[nodiscard]] std::unique_ptr<grpc::Service> make_catalog_service(ServiceContext& context);

@@ -1,5 +1,6 @@
 #include "ingest/jobs/job_runner.h"
 
+#include <algorithm>
 #include <csignal>
 #include <optional>
 
@@ -12,6 +13,8 @@ constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kFileBytesPerCpuSecond = 20'000'000;
 /// A job may last this many times its CPU budget: decoding also waits for the disk, and for the store.
 constexpr std::uint64_t kWallPerCpu = 10;
+/// How soon a job notices that it was cancelled.
+constexpr int kPollMs = 25;
 
 /// One job of one worker: sends the input, stores the replies.
 class JobRunner {
@@ -49,8 +52,11 @@ class JobRunner {
 
   /// Reads one packet; a value when the job is over.
   std::optional<JobEnd> step() {
-    const Result<protocol::Channel::Packet> packet =
-        worker_.channel().receive(static_cast<int>(options_.hang_seconds) * 1000, false);
+    const Result<protocol::Channel::Packet> packet = receive();
+    if (const Status wanted = still_wanted(options_.cancellation); !wanted.is_ok()) {
+      (void)worker_.reap(true);
+      return JobEnd{JobEnd::Kind::HandlerFailed, wanted};
+    }
     if (packet.status().code() == Code::NotFound) return died();
     if (packet.status().code() == Code::DeadlineExceeded) {
       return stopped("made no progress for " + std::to_string(options_.hang_seconds) + " s");
@@ -67,6 +73,15 @@ class JobRunner {
       (void)worker_.channel().send(reply.bytes(), false);
     }
     return std::nullopt;
+  }
+
+  /// Errors: those of Channel::receive(); DeadlineExceeded also when the job is cancelled.
+  Result<protocol::Channel::Packet> receive() {
+    for (int left_ms = static_cast<int>(options_.hang_seconds) * 1000;; left_ms -= kPollMs) {
+      auto packet = worker_.channel().receive(std::min(left_ms, kPollMs), false);
+      const bool over = left_ms <= kPollMs || !still_wanted(options_.cancellation).is_ok();
+      if (packet.status().code() != Code::DeadlineExceeded || over) return packet;
+    }
   }
 
   JobEnd died() {

@@ -6,6 +6,7 @@
 #include "ingest/jobs/reply_reader.h"
 #include "ingest/jobs/source_file.h"
 #include "ingest/jobs/worker_process.h"
+#include "storage/base/cancellation.h"
 
 namespace nvmdb::ingest {
 
@@ -13,7 +14,7 @@ namespace nvmdb::ingest {
 struct JobEnd {
   enum class Kind {
     Done,           ///< `status` is what the decoder says of the file
-    HandlerFailed,  ///< `status` is the handler's; the worker is in the middle of the file and of no use any
+    HandlerFailed,  ///< `status` is the handler's, or that of a job cancelled; the worker is in the middle of the file and of no use any
                     ///< more
     WorkerFailed,   ///< it crashed, hung or broke the protocol; `status` says how
   };
@@ -25,6 +26,7 @@ struct JobOptions {
   std::uint32_t cpu_seconds = 60;  ///< plus 1 s per 20 MB of file
   std::uint32_t hang_seconds = 30;
   DecodeLimits limits;
+  const Cancellation* cancellation = nullptr;
 };
 
 /// Has one worker decode one file and gives what it finds to `handler`, while it goes on decoding.

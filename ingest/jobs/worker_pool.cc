@@ -1,12 +1,15 @@
 #include "ingest/jobs/worker_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace nvmdb::ingest {
 namespace {
 
 constexpr std::uint32_t kWaitingMax = 256;
+/// How soon one that waits notices that it was cancelled.
+constexpr std::chrono::milliseconds kPoll{25};
 
 }  // namespace
 
@@ -22,7 +25,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::start(const WorkerOptions& optio
   return pool;
 }
 
-Result<WorkerPool::Lease> WorkerPool::acquire(bool fresh) {
+Result<WorkerPool::Lease> WorkerPool::acquire(bool fresh, const Cancellation* cancellation) {
   std::unique_ptr<WorkerProcess> worker;
   {
     std::unique_lock lock(mutex_);
@@ -31,8 +34,21 @@ Result<WorkerPool::Lease> WorkerPool::acquire(bool fresh) {
                                 " files wait for an ingest worker; try again later");
     }
     ++waiting_;
-    freed_.wait(lock, [this] { return leased_ < count_; });
+    Status wanted = still_wanted(cancellation);
+    while (leased_ >= count_ && wanted.is_ok()) {
+      if (cancellation == nullptr) {
+        freed_.wait(lock);
+      } else {
+        freed_.wait_for(lock, kPoll);
+      }
+      wanted = still_wanted(cancellation);
+    }
     --waiting_;
+    if (!wanted.is_ok()) {
+      // The call that woke this one may have been meant for another.
+      freed_.notify_one();
+      return wanted;
+    }
     ++leased_;
     worker = take_idle(fresh);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ingest/jobs/worker_process.h"
+#include "storage/base/cancellation.h"
 
 namespace nvmdb::ingest {
 
@@ -42,8 +43,8 @@ class WorkerPool {
   };
 
   /// Waits for a free worker; with `fresh`, one that has served no job. Errors: Overloaded (too many wait
-  /// already), and those of starting a worker.
-  [[nodiscard]] Result<Lease> acquire(bool fresh);
+  /// already), DeadlineExceeded (cancelled), and those of starting a worker.
+  [[nodiscard]] Result<Lease> acquire(bool fresh, const Cancellation* cancellation = nullptr);
 
   /// What protects the workers, in words.
   [[nodiscard]] const std::string& sandbox() const { return sandbox_; }

@@ -30,10 +30,12 @@ class [[nodiscard]] Result {
     NVMDB_CHECK(is_ok(), "value() of a failed Result: " + std::get<1>(state_).to_string());
     return std::get<0>(state_);
   }
-  [[nodiscard]] T&& value() && { return std::move(value()); }
+  /// By value, so that `for (auto& x : f().value())` does not iterate over what is gone.
+  [[nodiscard]] T value() && { return std::move(value()); }
 
   [[nodiscard]] T& operator*() & { return value(); }
   [[nodiscard]] const T& operator*() const& { return value(); }
+  [[nodiscard]] T operator*() && { return std::move(value()); }
   [[nodiscard]] T* operator->() { return &value(); }
   [[nodiscard]] const T* operator->() const { return &value(); }
 

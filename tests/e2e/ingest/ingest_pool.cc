@@ -52,6 +52,10 @@ std::uint64_t IngestPool::verified_fields() {
   return count;
 }
 
+std::uint64_t IngestPool::run_count() {
+  return must(catalogue_->runs()).size();
+}
+
 std::uint64_t IngestPool::visible_steps() {
   std::uint64_t count = 0;
   for (const engine::Run& run : must(catalogue_->runs())) count += must(catalogue_->steps(run.id)).size();

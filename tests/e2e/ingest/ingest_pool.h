@@ -33,6 +33,8 @@ class IngestPool {
   [[nodiscard]] std::uint64_t verified_fields();
   /// Steps that can be seen, in all runs.
   [[nodiscard]] std::uint64_t visible_steps();
+  [[nodiscard]] std::uint64_t run_count();
+  [[nodiscard]] std::uint64_t free_pages() const { return database_->pages().free_pages(); }
   void drop_all();
   /// One value of a field of the only run with `model`; empty when there is no such field.
   [[nodiscard]] std::optional<float> value(const std::string& model, const std::string& short_name,
