@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -29,6 +30,11 @@ constexpr std::uint64_t kClients = 16;
 constexpr std::uint64_t kKeysAtOnce = 12;
 /// Attempts of all clients before they go on to other keys, so that lists stay short.
 constexpr std::uint64_t kAttemptsPerWindow = 400;
+/// Part of the transactions that go back to keys of earlier windows, whose rows have left DRAM meanwhile.
+constexpr double kLookBack = 0.15;
+constexpr std::uint64_t kLookBackWindows = 40;
+/// Rows are filled up to this, so that there are more of them than DRAM can hold.
+constexpr std::size_t kRowBytes = 4096;
 /// A list is in one of two rows, and moves between them by an erasure and an insertion in one transaction.
 constexpr std::uint64_t kOtherPlace = 1ULL << 40U;
 constexpr std::uint64_t kNeverWritten = ~0ULL;
@@ -42,7 +48,7 @@ struct Journal {
   std::atomic<std::uint64_t> attempts;
   std::atomic<std::uint64_t> committed;
   std::atomic<std::uint64_t> values;
-  std::atomic<std::uint64_t> checkpoints;
+  EngineWork work;  ///< written by one thread of the child; read when there is no child
   struct Client {
     std::atomic<std::uint64_t> used;
     std::uint64_t words[kWordsPerClient];
@@ -80,7 +86,9 @@ class Client {
   std::uint64_t& state(std::uint64_t record) { return mine_.words[record]; }
 
   void attempt() {
-    first_ = journal_.attempts.fetch_add(1) / kAttemptsPerWindow * kKeysAtOnce;
+    std::uint64_t window = journal_.attempts.fetch_add(1) / kAttemptsPerWindow;
+    if (random_.chance(kLookBack)) window -= std::min(window, random_.below(kLookBackWindows));
+    first_ = window * kKeysAtOnce;
     operations_.clear();
     const std::uint64_t begin = journal_.clock.fetch_add(1);
     engine::Session session = std::move(database_.session()).value();
@@ -169,14 +177,20 @@ class Client {
     }
     return Status::ok();
   }
+  /// Count, values, then zeros.
   static Bytes encode(const List& list) {
-    Bytes row(list.size() * 8);
-    std::memcpy(row.data(), list.data(), row.size());
+    Bytes row(std::max(kRowBytes, (list.size() + 1) * 8));
+    const std::uint64_t count = list.size();
+    std::memcpy(row.data(), &count, 8);
+    std::memcpy(row.data() + 8, list.data(), count * 8);
     return row;
   }
   static List decode(ByteSpan row) {
-    List list(row.size() / 8);
-    if (!list.empty()) std::memcpy(list.data(), row.data(), list.size() * 8);
+    std::uint64_t count = 0;
+    std::memcpy(&count, row.data(), 8);
+    NVMDB_CHECK(count < row.size() / 8, "a row that no client wrote");
+    List list(count);
+    std::memcpy(list.data(), row.data() + 8, count * 8);
     return list;
   }
 
@@ -211,15 +225,53 @@ class Client {
   std::deque<Pending> pending_;
 };
 
-/// Small budgets, so that checkpoints, eviction and collection work meanwhile.
+/// Small budgets, so that checkpoints, eviction and collection work meanwhile: tuples have two pages of DRAM.
 engine::DatabaseOptions database_options() {
   engine::DatabaseOptions options;
   options.dram_bytes = 8ULL << 20U;
+  options.checkpoint.spare_pages = 1;
   options.log.ring_bytes = 64ULL << 10U;
   options.log.log_bytes_max = 12ULL << 20U;
   options.checkpoint.interval_ms = 5;
   return options;
 }
+
+/// Notes what a database does, every millisecond, where a kill of its process cannot take it back.
+class WorkNotes {
+ public:
+  WorkNotes(Journal& journal, const engine::Database& database)
+      : journal_(journal), database_(database), before_(journal.work) {
+    if (database.recovery().records_applied > 0) ++before_.recoveries;
+    note();
+    thread_ = std::thread([this] {
+      for (; !stop_.load(); usleep(1000)) note();
+    });
+  }
+  ~WorkNotes() {
+    stop_ = true;
+    thread_.join();
+    note();
+  }
+  WorkNotes(const WorkNotes&) = delete;
+  WorkNotes& operator=(const WorkNotes&) = delete;
+
+ private:
+  void note() {
+    const engine::CheckpointStatistics now = database_.statistics().checkpoint;
+    journal_.work = {.checkpoints = before_.checkpoints + now.cycles,
+                     .tuples_adopted = before_.tuples_adopted + now.tuples_adopted,
+                     .tuples_evicted = before_.tuples_evicted + now.tuples_evicted,
+                     .tuples_moved = before_.tuples_moved + now.tuples_moved,
+                     .pages_collected = before_.pages_collected + now.pages_collected,
+                     .recoveries = before_.recoveries};
+  }
+
+  Journal& journal_;
+  const engine::Database& database_;
+  EngineWork before_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
 
 /// The database's process: does not return.
 [[noreturn]] void serve(const std::filesystem::path& directory, Journal& journal, const RunOptions& options,
@@ -229,6 +281,7 @@ engine::DatabaseOptions database_options() {
     NVMDB_CHECK(pool.is_ok(), pool.status().to_string());
     const auto database = open_database(**pool, database_options());
     engine::EngineTestAccess::faults(*database) = options.faults;
+    const WorkNotes notes(journal, *database);
     std::vector<std::thread> threads;
     for (std::uint64_t id = 0; id < kClients; ++id) {
       threads.emplace_back([&, id] {
@@ -237,7 +290,6 @@ engine::DatabaseOptions database_options() {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    journal.checkpoints.fetch_add(database->statistics().checkpoint.cycles);
   }
   _exit(0);
 }
@@ -309,7 +361,7 @@ RunResult run_list_append(const RunOptions& options) {
        : transaction.outcome == Outcome::Aborted ? result.aborted
                                                  : result.unknown);
   }
-  result.checkpoints = journal->checkpoints.load();
+  result.work = journal->work;
   result.report = isolation::check(history);
   munmap(journal, sizeof(Journal));
   return result;

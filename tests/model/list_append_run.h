@@ -15,13 +15,24 @@ struct RunOptions {
   engine::PlantedFaults faults{};
 };
 
+/// What the engine did meanwhile, of all its processes; what a process did in its last milliseconds before a
+/// kill is not counted.
+struct EngineWork {
+  std::uint64_t checkpoints = 0;
+  std::uint64_t tuples_adopted = 0;
+  std::uint64_t tuples_evicted = 0;
+  std::uint64_t tuples_moved = 0;
+  std::uint64_t pages_collected = 0;
+  std::uint64_t recoveries = 0;  ///< starts that applied records of the log
+};
+
 struct RunResult {
   isolation::Report report;
   std::uint64_t committed = 0;
   std::uint64_t aborted = 0;
   std::uint64_t unknown = 0;
   std::uint64_t kills = 0;
-  std::uint64_t checkpoints = 0;  ///< of processes that were not killed
+  EngineWork work;
 };
 
 /// 16 clients work on lists in a process of its own, which is killed now and then and starts again on the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <unordered_map>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kNobody = ~std::size_t{0};
 constexpr std::size_t kAnomaliesMax = 50;
 
-std::string text(const List& list) {
+std::string text(std::span<const std::uint64_t> list) {
   // The end of a long list tells the story.
   constexpr std::size_t kShown = 12;
   std::string out = list.size() > kShown ? "[.. " : "[";
@@ -38,15 +39,16 @@ std::string text(const Operation& operation) {
   return "append" + key + std::to_string(operation.value);
 }
 
-bool begins_with(const List& list, const List& beginning) {
+bool begins_with(const List& list, std::span<const std::uint64_t> beginning) {
   return beginning.size() <= list.size() && std::equal(beginning.begin(), beginning.end(), list.begin());
 }
 
-/// A list that a transaction read before it appended to it itself.
+/// What others had made of a list when a transaction read it: all of it before the transaction's own first
+/// append, or what comes before its own appends.
 struct ExternalRead {
   std::size_t reader;
-  bool by_range;
-  const List* list;
+  bool by_range;  ///< and without an own append that made the list
+  std::span<const std::uint64_t> saw;
 };
 
 struct KeyHistory {
@@ -158,8 +160,10 @@ class Checker {
         found("internal",
               "a read of list " + std::to_string(operation.key) + " contradicts the transaction itself",
               {node});
-      if (!own.appended && !own.known) {
-        list.reads.push_back({node, operation.kind == Operation::Kind::RangeRead, &operation.list});
+      if (agrees && !own.known) {
+        const bool by_range = operation.kind == Operation::Kind::RangeRead && !own.appended;
+        const std::size_t others = operation.list.size() - own.list.size();
+        list.reads.push_back({node, by_range, std::span(operation.list).first(others)});
         list.last_read_begin = std::max(list.last_read_begin, history_[node].begin);
       }
       if (!own.known) own.list = operation.list;
@@ -199,7 +203,7 @@ class Checker {
     if (from != kNobody && to != kNobody) graph_.add(from, to, Reason::Ww, key);
   }
   void note_read(std::uint64_t key, const KeyHistory& list, const ExternalRead& read) {
-    const List& saw = *read.list;
+    const std::span<const std::uint64_t> saw = read.saw;
     if (!begins_with(list.order, saw)) {
       for (const std::uint64_t value : saw) check_committed(key, value);
       found("incompatible order", "list " + std::to_string(key) + " was also read as " + text(list.order),
@@ -217,7 +221,7 @@ class Checker {
   }
   void add_anti(const ExternalRead& read, std::uint64_t value, std::uint64_t key) {
     const std::size_t to = writer(value);
-    const bool predicate = read.by_range && read.list->empty();
+    const bool predicate = read.by_range && read.saw.empty();
     if (to != kNobody) graph_.add(read.reader, to, predicate ? Reason::Predicate : Reason::Rw, key);
   }
   void check_intermediate(std::uint64_t key, std::uint64_t value, std::size_t from, std::size_t reader) {
@@ -244,7 +248,7 @@ class Checker {
       }
       if (!list.order.empty()) add(list.order.back(), value, key);
       for (const ExternalRead& read : list.reads) {
-        if (read.list->size() == list.order.size()) add_anti(read, value, key);
+        if (read.saw.size() == list.order.size()) add_anti(read, value, key);
       }
     }
   }

@@ -111,6 +111,42 @@ TEST(HistoryChecker, FindsALongCycle) {
   expect_clean(history);
 }
 
+TEST(HistoryChecker, AcceptsReadsAfterOwnBlindAppends) {
+  expect_clean({at(1, 2, {append(1, 1)}), at(3, 4, {append(1, 2), read(1, {1, 2})}),
+                at(5, 6, {append(1, 3), append(1, 4), scan(1, {1, 2, 3, 4}), append(1, 5), append(2, 6)}),
+                at(7, 8, {read(1, {1, 2, 3, 4, 5}), append(2, 7), read(2, {6, 7})})});
+}
+
+/// Nobody else reads list 1, so only the read behind the reader's own append tells of it.
+TEST(HistoryChecker, FindsIntermediateReadsBehindOwnBlindAppends) {
+  expect_found("G1b", {committed({append(1, 1), append(1, 2)}), committed({append(1, 3), read(1, {1, 3})})});
+}
+
+TEST(HistoryChecker, FindsReadsOfAbortedTransactionsBehindOwnBlindAppends) {
+  expect_found("G1a", {aborted({append(1, 1)}), committed({append(1, 2), read(1, {1, 2})})});
+}
+
+TEST(HistoryChecker, FindsListsThatForkedBehindOwnBlindAppends) {
+  expect_found("incompatible order",
+               {committed({append(1, 1)}), committed({append(1, 2)}),
+                committed({append(1, 3), read(1, {1, 3})}), at(30, 40, {read(1, {2, 1, 3})})});
+}
+
+/// Each read the other's append in front of its own.
+TEST(HistoryChecker, FindsWritesThatCrossBehindOwnBlindAppends) {
+  expect_only("G0", {committed({append(1, 1), append(2, 2), read(2, {3, 2})}),
+                     committed({append(2, 3), append(1, 4), read(1, {1, 4})})});
+}
+
+TEST(HistoryChecker, FindsReadsOfThePastBehindOwnBlindAppends) {
+  expect_only("G0-realtime", {at(1, 2, {append(1, 1)}), at(3, 4, {append(1, 2), read(1, {2})}),
+                              at(5, 6, {read(1, {2, 1})})});
+}
+
+TEST(HistoryChecker, FindsAnAppendThatIsGoneBehindOwnBlindAppends) {
+  expect_found("lost append", {at(1, 2, {append(1, 1)}), at(3, 4, {append(1, 2), read(1, {2})})});
+}
+
 TEST(HistoryChecker, FindsLostUpdates) {
   expect_found("lost update", {committed({read(1, {}), append(1, 1)}), committed({read(1, {}), append(1, 2)}),
                                at(30, 40, {read(1, {2})})});
