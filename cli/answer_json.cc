@@ -59,13 +59,25 @@ std::string source_json(const Facts& facts, const std::string& more = "") {
   return out + more + "}";
 }
 
-std::string times_json(const query::SeriesAnswer& answer) {
-  std::string out = "[";
-  for (const met::Step& step : answer.steps) {
-    if (out.size() > 1) out += ',';
-    out += json_string(met::format_time(answer.provenance.run.key.reference_time + step.end_seconds));
+/// The t axis: when each step ends and, where there are intervals, the bounds of each.
+std::string times_json(met::UnixSeconds reference, const std::vector<met::Step>& steps) {
+  std::string ends;
+  std::string bounds;
+  for (const met::Step& step : steps) {
+    const std::string end = json_string(met::format_time(reference + step.end_seconds));
+    ends += (ends.empty() ? "" : ",") + end;
+    bounds += (bounds.empty() ? "" : ",") + json_string(met::format_time(reference + step.start_seconds)) + "," + end;
   }
-  return out + "]";
+  return R"({"values":[)" + ends + "]" + (has_intervals(steps) ? R"(,"bounds":[)" + bounds + "]" : "") + "}";
+}
+
+/// How values over intervals were combined, one word for each step; nothing where all are instants.
+std::string step_types_json(const std::vector<met::Step>& steps) {
+  if (!has_intervals(steps)) return "";
+  std::string out;
+  for (const met::Step& step : steps)
+    out += (out.empty() ? "" : ",") + json_string(met::process_name(step.process));
+  return R"(,"nvmdb:step_types":[)" + out + "]";
 }
 
 std::string point_coverage(const query::SeriesAnswer& answer, std::size_t index, const std::string& times) {
@@ -77,7 +89,7 @@ std::string point_coverage(const query::SeriesAnswer& answer, std::size_t index,
   std::string out =
       R"({"type":"Coverage","domain":{"type":"Domain","domainType":"PointSeries","axes":{"x":{"values":[)" +
       number_text(place.longitude) + R"(]},"y":{"values":[)" + number_text(place.latitude) +
-      R"(]},"t":{"values":)" + times + R"(}},"referencing":[)" + kGeographic + "," + kTemporal + "]}";
+      R"(]},"t":)" + times + R"(},"referencing":[)" + kGeographic + "," + kTemporal + "]}";
   out += R"(,"nvmdb:asked":{"lat":)" + number_text(point.asked.latitude) + R"(,"lon":)" +
          number_text(point.asked.longitude) + R"(},"nvmdb:grid_point":{"lat":)" +
          number_text(point.grid.latitude) + R"(,"lon":)" + number_text(point.grid.longitude) +
@@ -97,8 +109,9 @@ std::string head_json(const query::Provenance& provenance, const Facts& facts) {
 }  // namespace
 
 Status write_series_json(const query::SeriesAnswer& answer, Output& output) {
-  const std::string times = times_json(answer);
-  const std::string head = head_json(answer.provenance, facts_of(answer.provenance));
+  const std::string times = times_json(answer.provenance.run.key.reference_time, answer.steps);
+  const std::string head =
+      head_json(answer.provenance, facts_of(answer.provenance)) + step_types_json(answer.steps);
   if (answer.points.size() == 1) return output.write(point_coverage(answer, 0, times) + "," + head + "}\n");
   NVMDB_TRY(output.write(R"({"type":"CoverageCollection","domainType":"PointSeries",)" + head +
                          R"(,"coverages":[)"));
@@ -109,40 +122,47 @@ Status write_series_json(const query::SeriesAnswer& answer, Output& output) {
 }
 
 Status write_slab_json(const query::SlabAnswer& answer, Output& output) {
-  const std::string time =
-      json_string(met::format_time(answer.provenance.run.key.reference_time + answer.step.end_seconds));
+  return write_slabs_json(answer, {answer.step}, answer.values, output);
+}
+
+Status write_slabs_json(const query::SlabAnswer& answer, const std::vector<met::Step>& steps,
+                        const std::vector<float>& values, Output& output) {
+  const std::string times = std::to_string(steps.size());
   const std::string rows = std::to_string(answer.rows);
   const std::string columns = std::to_string(answer.columns);
-  const bool list = !answer.rectilinear && answer.rows == 1;
-  std::string axes = R"("t":{"values":[)" + time + "]}";
+  const bool list = !answer.rectilinear && answer.rows == 1 && answer.has_positions();
+  std::string axes = R"("t":)" + times_json(answer.provenance.run.key.reference_time, steps);
   std::string referencing = std::string(kTemporal);
   std::string ranges_axes = R"(["t","y","x"])";
-  std::string shape = "[1," + rows + "," + columns + "]";
+  std::string shape = "[" + times + "," + rows + "," + columns + "]";
   std::string more_parameters;
   std::string more_ranges;
   if (answer.rectilinear) {
     std::string x;
     std::string y;
-    append_list(x, std::span<const double>(answer.longitudes));
+    const std::vector<double> longitudes = continuous_longitudes(answer);
+    append_list(x, std::span<const double>(longitudes));
     append_list(y, std::span<const double>(answer.latitudes));
     axes = R"("x":{"values":)" + x + R"(},"y":{"values":)" + y + "}," + axes;
     referencing = std::string(kGeographic) + "," + kTemporal;
   } else if (list) {
     std::string tuples;
-    for (std::size_t i = 0; i < answer.values.size(); ++i) {
+    for (std::size_t i = 0; i < answer.longitudes.size(); ++i) {
       tuples += (i == 0 ? "[" : ",[") + number_text(answer.longitudes[i]) + "," +
                 number_text(answer.latitudes[i]) + "]";
     }
     axes += R"(,"composite":{"dataType":"tuple","coordinates":["x","y"],"values":[)" + tuples + "]}";
     referencing = std::string(kGeographic) + "," + kTemporal;
-    ranges_axes = R"(["composite"])";
-    shape = "[" + columns + "]";
+    ranges_axes = steps.size() == 1 ? R"(["composite"])" : R"(["t","composite"])";
+    shape = "[" + (steps.size() == 1 ? "" : times + ",") + columns + "]";
   } else {
     const auto count_axis = [](const char* name, const std::string& count, std::uint64_t points) {
       return "\"" + std::string(name) + R"(":{"start":0,"stop":)" +
              std::to_string(points == 0 ? 0 : points - 1) + R"(,"num":)" + count + "}";
     };
     axes = count_axis("x", columns, answer.columns) + "," + count_axis("y", rows, answer.rows) + "," + axes;
+  }
+  if (!answer.rectilinear && !list && answer.has_positions()) {
     const std::string plane = "[" + rows + "," + columns + "]";
     more_parameters = "," + parameter_json("latitude", "latitude", "degrees_north") + "," +
                       parameter_json("longitude", "longitude", "degrees_east");
@@ -152,11 +172,12 @@ Status write_slab_json(const query::SlabAnswer& answer, Output& output) {
   }
   NVMDB_TRY(output.write(
       R"({"type":"Coverage","@context":{"nvmdb":"urn:nvmdb:"},"domain":{"type":"Domain","domainType":")" +
-      std::string(list ? "MultiPoint" : "Grid") + R"(","axes":{)" + axes + R"(},"referencing":[)" +
+      std::string(!list ? "Grid" : steps.size() == 1 ? "MultiPoint" : "MultiPointSeries") + R"(","axes":{)" + axes + R"(},"referencing":[)" +
       referencing + R"(]},"parameters":{)" + parameter_json(answer.provenance) + more_parameters +
-      R"(},"nvmdb:source":)" + source_json(facts_of(answer)) + R"(,"ranges":{)" +
+      R"(},"nvmdb:source":)" + source_json(steps.size() == 1 ? facts_of(answer) : facts_of(answer.provenance)) + step_types_json(steps) +
+      R"(,"ranges":{)" +
       json_string(answer.provenance.parameter.short_name) + ":"));
-  NVMDB_TRY(output.write(nd_array(ranges_axes, shape, std::span<const float>(answer.values))));
+  NVMDB_TRY(output.write(nd_array(ranges_axes, shape, std::span<const float>(values))));
   return output.write(more_ranges + "}}\n");
 }
 

@@ -1,6 +1,7 @@
 #include <netcdf.h>
 #include <netcdf_mem.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -134,6 +135,84 @@ void global_facts(NetcdfWriter& file, const query::Provenance& provenance) {
             provenance.interpolation == query::Interpolation::Bilinear ? "bilinear" : "nearest");
 }
 
+/// Words of CF's appendix E for how values over an interval were combined; empty: it has none.
+std::string_view cell_method(met::StepProcess process) {
+  switch (process) {
+    case met::StepProcess::Accumulation:
+    case met::StepProcess::Summation:
+      return "sum";
+    case met::StepProcess::Average:
+      return "mean";
+    case met::StepProcess::Maximum:
+      return "maximum";
+    case met::StepProcess::Minimum:
+      return "minimum";
+    case met::StepProcess::RootMeanSquare:
+      return "root_mean_square";
+    case met::StepProcess::StandardDeviation:
+      return "standard_deviation";
+    default:
+      return "";
+  }
+}
+
+/// The time variable and what goes with it; scalars when `dimensions` is empty.
+class TimeVariables {
+ public:
+  TimeVariables(NetcdfWriter& file, const std::vector<int>& dimensions, met::UnixSeconds reference,
+                const std::vector<met::Step>& steps)
+      : file_(file), steps_(steps) {
+    ends_ = coordinate(file, "time", dimensions, "time", seconds_since(reference));
+    period_ = coordinate(file, "forecast_period", dimensions, "forecast_period", "s");
+    if (!has_intervals(steps)) return;
+    file.text(ends_, "bounds", "time_bnds");
+    std::vector<int> cells = dimensions;
+    cells.push_back(file.dimension("nv", 2));
+    bounds_ = file.variable("time_bnds", NC_DOUBLE, cells);
+  }
+  /// Tells of the variable of values how each was combined.
+  void describe(int values) {
+    if (bounds_ < 0) return;
+    const met::StepProcess process = steps_.back().process;
+    std::string types;
+    bool uniform = true;
+    for (const met::Step& step : steps_) {
+      types += (types.empty() ? "" : " ") + std::string(met::process_name(step.process));
+      uniform = uniform && (step.process == process || step.is_instant());
+    }
+    file_.text(values, "step_type", uniform ? std::string(met::process_name(process)) : types);
+    if (uniform && !cell_method(process).empty())
+      file_.text(values, "cell_methods", "time: " + std::string(cell_method(process)));
+  }
+  void put() {
+    std::vector<double> ends;
+    std::vector<double> bounds;
+    for (const met::Step& step : steps_) {
+      ends.push_back(static_cast<double>(step.end_seconds));
+      bounds.push_back(static_cast<double>(step.start_seconds));
+      bounds.push_back(static_cast<double>(step.end_seconds));
+    }
+    file_.put(ends_, ends);
+    file_.put(period_, ends);
+    if (bounds_ >= 0) file_.put(bounds_, bounds);
+  }
+
+ private:
+  NetcdfWriter& file_;
+  const std::vector<met::Step>& steps_;
+  int ends_ = -1;
+  int period_ = -1;
+  int bounds_ = -1;
+};
+
+/// The dimension of steps: `time`, but `step` where several intervals end at one time, since a coordinate variable
+/// must grow strictly (CF 1.8 section 1.3).
+int time_dimension(NetcdfWriter& file, const std::vector<met::Step>& steps) {
+  const auto same_end = [](const met::Step& a, const met::Step& b) { return a.end_seconds >= b.end_seconds; };
+  const bool grows = std::adjacent_find(steps.begin(), steps.end(), same_end) == steps.end();
+  return file.dimension(grows ? "time" : "step", steps.size());
+}
+
 int reference_variable(NetcdfWriter& file, met::UnixSeconds reference) {
   return coordinate(file, "forecast_reference_time", {}, "forecast_reference_time", seconds_since(reference));
 }
@@ -146,7 +225,7 @@ Result<std::string> series_netcdf(const query::SeriesAnswer& answer) {
   file.text(NC_GLOBAL, "featureType", "timeSeries");
   global_facts(file, answer.provenance);
   const int station = file.dimension("station", answer.points.size());
-  const int time = file.dimension("time", answer.steps.size());
+  const int time = time_dimension(file, answer.steps);
   const int id = file.variable("station", NC_DOUBLE, {station});
   file.text(id, "cf_role", "timeseries_id");
   file.text(id, "long_name", "number of the point asked");
@@ -158,11 +237,11 @@ Result<std::string> series_netcdf(const query::SeriesAnswer& answer) {
   const int grid_lon = file.variable("grid_lon", NC_DOUBLE, {station});
   file.text(grid_lon, "long_name", "longitude of the nearest grid point");
   file.text(grid_lon, "units", "degrees_east");
-  const int times = coordinate(file, "time", {time}, "time", seconds_since(reference));
-  const int period = coordinate(file, "forecast_period", {time}, "forecast_period", "s");
+  TimeVariables times(file, {time}, reference, answer.steps);
   const int start = reference_variable(file, reference);
   const int values = value_variable(file, answer.provenance, {station, time},
                                     "time lat lon forecast_reference_time forecast_period");
+  times.describe(values);
   file.end_definitions();
   std::array<std::vector<double>, 5> columns;
   for (std::size_t i = 0; i < answer.points.size(); ++i) {
@@ -178,16 +257,17 @@ Result<std::string> series_netcdf(const query::SeriesAnswer& answer) {
   file.put(lon, columns[2]);
   file.put(grid_lat, columns[3]);
   file.put(grid_lon, columns[4]);
-  std::vector<double> seconds;
-  for (const met::Step& step : answer.steps) seconds.push_back(static_cast<double>(step.end_seconds));
-  file.put(times, seconds);
-  file.put(period, seconds);
+  times.put();
   file.put(start, 0.0);
   file.put(values, answer.values);
   return file.take();
 }
 
-Result<std::string> slab_netcdf(const query::SlabAnswer& answer) {
+namespace {
+
+/// `axis`: with a time axis, also of a single step.
+Result<std::string> slab_file(const query::SlabAnswer& answer, const std::vector<met::Step>& steps, bool axis,
+                              const std::vector<float>& all_values) {
   NetcdfWriter file;
   const met::UnixSeconds reference = answer.provenance.run.key.reference_time;
   global_facts(file, answer.provenance);
@@ -206,23 +286,42 @@ Result<std::string> slab_netcdf(const query::SlabAnswer& answer) {
       plane = {file.dimension("y", answer.rows), file.dimension("x", answer.columns)};
     }
     lat_dimensions = lon_dimensions = plane;
-    coordinates += " lat lon";
+    if (answer.has_positions()) coordinates += " lat lon";
   }
-  const int lat = coordinate(file, "lat", lat_dimensions, "latitude", "degrees_north");
-  const int lon = coordinate(file, "lon", lon_dimensions, "longitude", "degrees_east");
-  const int time = coordinate(file, "time", {}, "time", seconds_since(reference));
-  const int period = coordinate(file, "forecast_period", {}, "forecast_period", "s");
+  int lat = -1;
+  int lon = -1;
+  if (answer.has_positions()) {
+    lat = coordinate(file, "lat", lat_dimensions, "latitude", "degrees_north");
+    lon = coordinate(file, "lon", lon_dimensions, "longitude", "degrees_east");
+  }
+  std::vector<int> time_dimensions;
+  if (axis) time_dimensions.push_back(time_dimension(file, steps));
+  TimeVariables times(file, time_dimensions, reference, steps);
   const int start = reference_variable(file, reference);
+  plane.insert(plane.begin(), time_dimensions.begin(), time_dimensions.end());
   const int values = value_variable(file, answer.provenance, plane, coordinates);
-  file.text(values, "step", met::format_step(answer.step));
+  if (!axis) file.text(values, "step", met::format_step(answer.step));
+  times.describe(values);
   file.end_definitions();
-  file.put(lat, answer.latitudes);
-  file.put(lon, answer.longitudes);
-  file.put(time, static_cast<double>(answer.step.end_seconds));
-  file.put(period, static_cast<double>(answer.step.end_seconds));
+  if (answer.has_positions()) {
+    file.put(lat, answer.latitudes);
+    file.put(lon, continuous_longitudes(answer));
+  }
+  times.put();
   file.put(start, 0.0);
-  file.put(values, answer.values);
+  file.put(values, all_values);
   return file.take();
+}
+
+}  // namespace
+
+Result<std::string> slab_netcdf(const query::SlabAnswer& answer) {
+  return slab_file(answer, {answer.step}, false, answer.values);
+}
+
+Result<std::string> slabs_netcdf(const query::SlabAnswer& first, const std::vector<met::Step>& steps,
+                                 const std::vector<float>& values) {
+  return slab_file(first, steps, true, values);
 }
 
 }  // namespace nvmdb::cli

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "cli/answer_writer.h"
 #include "cli/number_text.h"
 #include "cli/table.h"
@@ -22,7 +25,9 @@ Status write_facts(const Facts& facts, Output& output) {
 Status write_series_text(const query::SeriesAnswer& answer, Output& output) {
   NVMDB_TRY(write_facts(facts_of(answer.provenance), output));
   const bool many = answer.points.size() > 1;
+  const bool intervals = has_intervals(answer.steps);
   std::vector<std::string> columns = {"valid_time", "step"};
+  if (intervals) columns.push_back("step_type");
   for (std::size_t i = 0; i < answer.points.size(); ++i) {
     const query::LocatedPoint& point = answer.points[i];
     NVMDB_TRY(output.write("# point" + (many ? " " + std::to_string(i + 1) : std::string()) + ": " +
@@ -38,6 +43,7 @@ Status write_series_text(const query::SeriesAnswer& answer, Output& output) {
     const met::Step& step = answer.steps[s];
     std::vector<Cell> row = {met::format_time(answer.provenance.run.key.reference_time + step.end_seconds),
                              met::format_step(step)};
+    if (intervals) row.push_back(std::string(met::process_name(step.process)));
     for (std::size_t p = 0; p < answer.points.size(); ++p) {
       row.push_back(number_cell(answer.values[p * answer.steps.size() + s]));
     }
@@ -74,15 +80,32 @@ Facts facts_of(const query::SlabAnswer& answer) {
   Facts facts = facts_of(answer.provenance);
   const met::UnixSeconds valid = answer.provenance.run.key.reference_time + answer.step.end_seconds;
   const auto after_member = facts.begin() + 4;
-  facts.insert(after_member,
-               {{"step", met::format_step(answer.step)}, {"valid_time", met::format_time(valid)}});
+  Facts when = {{"step", met::format_step(answer.step)}, {"valid_time", met::format_time(valid)}};
+  if (!answer.step.is_instant())
+    when.insert(when.begin() + 1, {"step_type", std::string(met::process_name(answer.step.process))});
+  facts.insert(after_member, when.begin(), when.end());
   return facts;
 }
 
+bool has_intervals(const std::vector<met::Step>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const met::Step& step) { return !step.is_instant(); });
+}
+
+std::vector<double> continuous_longitudes(const query::SlabAnswer& answer) {
+  std::vector<double> longitudes = answer.longitudes;
+  if (!answer.rectilinear) return longitudes;
+  for (std::size_t i = 1; i < longitudes.size(); ++i) {
+    while (longitudes[i] < longitudes[i - 1] - 180.0) longitudes[i] += 360.0;
+  }
+  return longitudes;
+}
+
 Status write_series_csv(const query::SeriesAnswer& answer, Output& output) {
+  const bool intervals = has_intervals(answer.steps);
   NVMDB_TRY(
       output.write("model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_"
-                   "time,value,units\n"));
+                   "time,value,units"));
+  NVMDB_TRY(output.write(intervals ? ",step_start_seconds,step_type\n" : "\n"));
   const query::Provenance& provenance = answer.provenance;
   std::string source;
   append_csv(source, provenance.run.key.model);
@@ -94,7 +117,6 @@ Status write_series_csv(const query::SeriesAnswer& answer, Output& output) {
   source += ',' + met::format_level(provenance.level, provenance.bottom) + ',';
   std::string units = ",";
   append_csv(units, provenance.units);
-  units += '\n';
   for (std::size_t p = 0; p < answer.points.size(); ++p) {
     const query::LocatedPoint& point = answer.points[p];
     const std::string place = number_text(point.asked.latitude) + ',' + number_text(point.asked.longitude) +
@@ -106,19 +128,26 @@ Status write_series_csv(const query::SeriesAnswer& answer, Output& output) {
       append_number(line, seconds);
       line += ',' + met::format_time(provenance.run.key.reference_time + seconds) + ',';
       append_number(line, answer.values[p * answer.steps.size() + s]);
-      NVMDB_TRY(output.write(line + units));
+      line += units;
+      if (intervals) {
+        line += ',';
+        append_number(line, answer.steps[s].start_seconds);
+        line += ',' + std::string(met::process_name(answer.steps[s].process));
+      }
+      NVMDB_TRY(output.write(line + '\n'));
     }
   }
   return Status::ok();
 }
 
-Status write_slab_csv(const query::SlabAnswer& answer, Output& output) {
-  NVMDB_TRY(write_facts(facts_of(answer), output));
-  NVMDB_TRY(output.write("lat,lon,value\n"));
+namespace {
+
+/// A line for each value, all beginning with `prefix`.
+Status write_values_csv(const query::SlabAnswer& answer, const std::string& prefix, Output& output) {
   std::string line;
   for (std::size_t i = 0; i < answer.values.size(); ++i) {
     const query::Point point = position_of(answer, i);
-    line.clear();
+    line = prefix;
     append_number(line, point.latitude);
     line += ',';
     append_number(line, point.longitude);
@@ -128,6 +157,55 @@ Status write_slab_csv(const query::SlabAnswer& answer, Output& output) {
     NVMDB_TRY(output.write(line));
   }
   return Status::ok();
+}
+
+/// "start,end,valid time,": the first columns of the table of all steps.
+std::string step_columns(const query::SlabAnswer& answer) {
+  std::string text;
+  append_number(text, answer.step.start_seconds);
+  text += ',';
+  append_number(text, answer.step.end_seconds);
+  return text + ',' + met::format_time(answer.provenance.run.key.reference_time + answer.step.end_seconds) + ',';
+}
+
+}  // namespace
+
+Status write_slab_csv(const query::SlabAnswer& answer, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer), output));
+  NVMDB_TRY(output.write("lat,lon,value\n"));
+  return write_values_csv(answer, "", output);
+}
+
+Status SlabWriter::add(const query::SlabAnswer& answer) {
+  const bool first = !std::exchange(begun_, true);
+  if (format_ == Format::Text) {
+    if (!first) NVMDB_TRY(output_.write("\n"));
+    return write_slab_text(answer, output_);
+  }
+  if (format_ == Format::Csv) {
+    if (first) {
+      NVMDB_TRY(write_facts(facts_of(answer.provenance), output_));
+      NVMDB_TRY(output_.write("step_start_seconds,step_seconds,valid_time,lat,lon,value\n"));
+    }
+    return write_values_csv(answer, step_columns(answer), output_);
+  }
+  if (first) {
+    first_ = answer;
+  } else if (answer.latitudes != first_.latitudes || answer.longitudes != first_.longitudes ||
+             answer.rows != first_.rows || answer.rectilinear != first_.rectilinear) {
+    return Status::invalid_argument("the grid moves at step " + met::format_step(answer.step) +
+                                    ": ask for one step at a time, or use --format csv");
+  }
+  steps_.push_back(answer.step);
+  values_.insert(values_.end(), answer.values.begin(), answer.values.end());
+  return Status::ok();
+}
+
+Status SlabWriter::finish() {
+  if (format_ == Format::Json) return write_slabs_json(first_, steps_, values_, output_);
+  if (format_ != Format::Netcdf) return Status::ok();
+  NVMDB_ASSIGN(const std::string bytes, slabs_netcdf(first_, steps_, values_));
+  return output_.write(bytes);
 }
 
 Status write_series(const query::SeriesAnswer& answer, Format format, Output& output) {

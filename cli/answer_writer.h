@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,27 @@ namespace nvmdb::cli {
 [[nodiscard]] Status write_series(const query::SeriesAnswer& answer, Format format, Output& output);
 [[nodiscard]] Status write_slab(const query::SlabAnswer& answer, Format format, Output& output);
 
+/// The slabs of all steps as one answer: a block for each step (text), a table with columns for the step (csv), or
+/// one coverage with a time axis (json, netcdf), which needs all of them on one grid.
+class SlabWriter {
+ public:
+  SlabWriter(Format format, Output& output) : format_(format), output_(output) {}
+  /// Errors: InvalidArgument (the grid moved and the format has one grid for all steps), those of Output.
+  [[nodiscard]] Status add(const query::SlabAnswer& answer);
+  [[nodiscard]] Status finish();
+
+ private:
+  const Format format_;
+  Output& output_;
+  bool begun_ = false;
+  query::SlabAnswer first_;
+  std::vector<met::Step> steps_;
+  std::vector<float> values_;
+};
+
 /// Columns
-/// `model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_time,value,units`.
+/// `model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_time,value,units`; where
+/// there are intervals also `step_start_seconds,step_type`.
 [[nodiscard]] Status write_series_csv(const query::SeriesAnswer& answer, Output& output);
 /// `# key: value` lines, then columns `lat,lon,value`.
 [[nodiscard]] Status write_slab_csv(const query::SlabAnswer& answer, Output& output);
@@ -27,18 +47,30 @@ namespace nvmdb::cli {
 /// A Grid coverage. Where latitude and longitude are not axes of the grid, x and y count grid points and
 /// ranges `latitude` and `longitude` give positions; a list of points is a MultiPoint.
 [[nodiscard]] Status write_slab_json(const query::SlabAnswer& answer, Output& output);
+/// The same at `steps`; `values` by step. A list of points is a MultiPointSeries.
+[[nodiscard]] Status write_slabs_json(const query::SlabAnswer& first, const std::vector<met::Step>& steps,
+                                      const std::vector<float>& values, Output& output);
 /// A CF-1.8 file in memory: classic 64-bit offset format.
 [[nodiscard]] Result<std::string> series_netcdf(const query::SeriesAnswer& answer);
 [[nodiscard]] Result<std::string> slab_netcdf(const query::SlabAnswer& answer);
+/// The same with a time axis; `values` by step.
+[[nodiscard]] Result<std::string> slabs_netcdf(const query::SlabAnswer& first, const std::vector<met::Step>& steps,
+                                               const std::vector<float>& values);
+
+[[nodiscard]] bool has_intervals(const std::vector<met::Step>& steps);
+/// Longitudes that grow to the east also beyond 180, as axes of grids must.
+[[nodiscard]] std::vector<double> continuous_longitudes(const query::SlabAnswer& answer);
 
 /// The provenance as name and text, in the order of the `#` lines of a slab: model, domain, run, member,
-/// step, valid_time, param, level_type, level, units, grid.
+/// step, step_type (of intervals), valid_time, param, level_type, level, units, grid.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Facts facts_of(const query::Provenance& provenance);
 [[nodiscard]] Facts facts_of(const query::SlabAnswer& answer);
 
-/// Latitude and longitude of value `index` of a slab.
+/// Latitude and longitude of value `index` of a slab; NaN where the grid has no positions.
 [[nodiscard]] inline query::Point position_of(const query::SlabAnswer& answer, std::size_t index) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (!answer.has_positions()) return {kNone, kNone};
   if (!answer.rectilinear) return {answer.latitudes[index], answer.longitudes[index]};
   return {answer.latitudes[index / answer.columns], answer.longitudes[index % answer.columns]};
 }

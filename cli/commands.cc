@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/answer_writer.h"
@@ -56,10 +57,17 @@ Result<Connection> connect(const Arguments& arguments) {
   return connection;
 }
 
+/// NetCDF is bytes that nobody reads on a screen. Errors: InvalidArgument.
+Status check_destination(const Arguments& arguments, const Output& output) {
+  if (arguments.format != Format::Netcdf || !output.is_terminal()) return Status::ok();
+  return Status::invalid_argument("NetCDF is not for a terminal: name a file with --output, or redirect");
+}
+
 template <class Answer, class Write>
 Status answer_into(const Arguments& arguments, const Result<Answer>& answer, Write write) {
   if (!answer.is_ok()) return answer.status();
   NVMDB_ASSIGN(Output output, Output::open(arguments.output));
+  NVMDB_TRY(check_destination(arguments, output));
   NVMDB_TRY(write(*answer, output.format(arguments.format), output));
   return output.finish();
 }
@@ -79,7 +87,22 @@ Status run_slab(const Arguments& arguments, server::Client& client) {
   request.box = arguments.box;
   request.clip = arguments.clip;
   request.units = arguments.units;
-  return answer_into(arguments, client.slab(request), write_slab);
+  const bool all = request.selection.step.has_value() && request.selection.step->all;
+  // Opened with the first slab: a question without an answer leaves no file.
+  std::optional<Output> output;
+  std::optional<SlabWriter> writer;
+  NVMDB_TRY(client.slabs(request, [&](const query::SlabAnswer& slab) -> Status {
+    if (!output) {
+      NVMDB_ASSIGN(Output opened, Output::open(arguments.output));
+      output.emplace(std::move(opened));
+      NVMDB_TRY(check_destination(arguments, *output));
+      writer.emplace(output->format(arguments.format), *output);
+    }
+    return all ? writer->add(slab) : write_slab(slab, output->format(arguments.format), *output);
+  }));
+  if (!output) return Status::not_found("no step of '" + request.selection.parameter + "' is there any more");
+  if (all) NVMDB_TRY(writer->finish());
+  return output->finish();
 }
 
 Status run_drop(const Arguments& arguments, server::Client& client) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -92,16 +93,21 @@ std::string step_text(const ingest::IngestedStep& step) {
 }
 
 void tell_rejections(const std::string& file, const ingest::IngestReport& report, bool json) {
-  for (const ingest::Rejection& rejection : report.rejections) {
-    if (json) {
+  if (json) {
+    for (const ingest::Rejection& rejection : report.rejections)
       say(failure_json("rejected", file, rejection.where, rejection.why));
-    } else {
-      tell_error(file + ": " + rejection.where + ": not stored: " + rejection.why.message());
-    }
+    return;
   }
-  if (report.rejections_omitted > 0 && !json) {
-    tell_error(file + ": " + std::to_string(report.rejections_omitted) + " more were not stored");
+  constexpr std::size_t kLinesMax = 20;
+  const std::vector<RejectionLine> lines = rejection_lines(report.rejections);
+  std::uint64_t told = 0;
+  for (std::size_t i = 0; i < std::min(lines.size(), kLinesMax); ++i) {
+    tell_error(file + ": " + lines[i].where + ": not stored: " + lines[i].reason);
+    told += lines[i].count;
   }
+  const std::uint64_t all = report.rejections.size() + report.rejections_omitted;
+  if (all > told)
+    tell_error(file + ": " + std::to_string(all - told) + " more were not stored; --json lists them");
 }
 
 /// One file; returns its exit code.
@@ -139,6 +145,27 @@ int ingest_file(const std::string& file, const Arguments& arguments, server::Cli
 }
 
 }  // namespace
+
+std::vector<RejectionLine> rejection_lines(const std::vector<ingest::Rejection>& rejections) {
+  const std::string mark = ", level ";
+  std::vector<RejectionLine> lines;
+  std::string stem;
+  std::string first;
+  for (const ingest::Rejection& rejection : rejections) {
+    const std::size_t at = rejection.where.rfind(mark);
+    const std::string variable = at == std::string::npos ? "" : rejection.where.substr(0, at);
+    const std::string level = at == std::string::npos ? "" : rejection.where.substr(at + mark.size());
+    if (!variable.empty() && variable == stem) {
+      lines.back().where = stem + ", levels " + first + " to " + level;
+      ++lines.back().count;
+      continue;
+    }
+    stem = variable;
+    first = level;
+    lines.push_back({rejection.where, rejection.why.message(), 1});
+  }
+  return lines;
+}
 
 int run_ingest(const Arguments& arguments, server::Client& client) {
   int worst = kDone;

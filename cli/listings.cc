@@ -5,6 +5,7 @@
 #include "engine/met/level.h"
 #include "engine/met/step.h"
 #include "engine/met/time.h"
+#include "query/geometry/sphere.h"
 #include "storage/base/size_text.h"
 
 namespace nvmdb::cli {
@@ -196,16 +197,16 @@ Status write_grids(const std::vector<server::GridRow>& rows, Format format, Outp
                std::uint64_t{grid.rows},
                grid.points,
                grid.first_latitude,
-               grid.first_longitude,
+               query::output_longitude(grid.first_longitude),
                grid.last_latitude,
-               grid.last_longitude,
+               query::output_longitude(grid.last_longitude),
                grid.column_step,
                grid.row_step,
-               grid.standard_longitude,
+               query::output_longitude(grid.standard_longitude),
                grid.true_latitude1,
                grid.true_latitude2,
                grid.south_pole_latitude,
-               grid.south_pole_longitude,
+               query::output_longitude(grid.south_pole_longitude),
                std::uint64_t{grid.gaussian_number},
                grid.earth_semi_major,
                grid.earth_semi_minor,

@@ -37,18 +37,6 @@ Status file_error(const std::filesystem::path& file, int error) {
   return Status::io_error(what);
 }
 
-/// Answer to the next part of a question: what was answered before is asked of the very same fields.
-void pin(const query::Provenance& provenance, query::Selection& selection) {
-  selection.model = provenance.run.key.model;
-  selection.domain = provenance.run.key.domain;
-  selection.run = provenance.run.key.reference_time;
-  selection.version = provenance.run.key.version;
-  selection.member = provenance.member;
-  selection.level_type = provenance.level_type;
-  selection.level = provenance.level;
-  selection.level_bottom = provenance.bottom;
-}
-
 class RemoteClient final : public server::Client {
  public:
   RemoteClient(RemoteOptions options, const std::shared_ptr<grpc::Channel>& channel)
@@ -132,7 +120,8 @@ class RemoteClient final : public server::Client {
       if (!answer.is_ok()) return answer;
       if (at == 0) {
         whole = std::move(answer).value();
-        pin(whole.provenance, part.selection);
+        // What was answered before is asked of the very same fields.
+        query::pin(whole.provenance, part.selection);
       } else {
         if (answer->steps != whole.steps) {
           return Status::conflict("new steps came in while " + std::to_string(request.points.size()) +
@@ -146,7 +135,8 @@ class RemoteClient final : public server::Client {
     return whole;
   }
 
-  Result<query::SlabAnswer> slab(const query::SlabRequest& request) override {
+  Status slabs(const query::SlabRequest& request,
+               const std::function<Status(const query::SlabAnswer&)>& visit) override {
     v1::SlabRequest asked;
     wire::put(request, asked);
     grpc::ClientContext context;
@@ -154,33 +144,33 @@ class RemoteClient final : public server::Client {
     const auto reader = query_->Slab(&context, asked);
     v1::SlabResponse response;
     query::SlabAnswer answer;
-    Status damage;
-    bool headed = false;
-    while (damage.is_ok() && reader->Read(&response)) {
+    std::uint32_t headed = 0;
+    std::uint32_t expected = 1;
+    bool located = true;
+    Status failure;
+    while (failure.is_ok() && reader->Read(&response)) {
       if (response.has_header()) {
-        auto header = wire::take_header(response.header());
-        damage = header.status();
-        if (damage.is_ok()) answer = std::move(header).value();
-        headed = true;
+        if (headed > 0) failure = finish_slab(answer, located, visit);
+        if (failure.is_ok()) failure = begin_slab(response.header(), headed > 0, answer);
+        located = !response.header().no_positions();
+        expected = std::max(1U, response.header().slab_count());
+        ++headed;
       } else {
-        damage = headed ? append(response.chunk(), answer)
-                        : Status::corruption("slab answer: a chunk before the header");
+        failure = headed > 0 ? append(response.chunk(), answer)
+                             : Status::corruption("slab answer: a chunk before the header");
       }
     }
-    if (!damage.is_ok()) {
+    if (!failure.is_ok()) {
       context.TryCancel();
       static_cast<void>(reader->Finish());
-      return damage;
+      return failure;
     }
     NVMDB_TRY(take(reader->Finish()));
-    const std::uint64_t count = answer.rows * answer.columns;
-    if (!headed || answer.values.size() != count ||
-        answer.latitudes.size() != (answer.rectilinear ? answer.rows : count) ||
-        answer.longitudes.size() != (answer.rectilinear ? answer.columns : count)) {
-      return Status::corruption("slab answer: incomplete: " + std::to_string(answer.values.size()) + " of " +
-                                std::to_string(count) + " values came");
+    if (headed != expected) {
+      return Status::corruption("slab answer: " + std::to_string(headed) + " of " + std::to_string(expected) +
+                                " slabs came");
     }
-    return answer;
+    return finish_slab(answer, located, visit);
   }
 
   Result<ingest::IngestReport> ingest(
@@ -292,6 +282,34 @@ class RemoteClient final : public server::Client {
     NVMDB_TRY(take(query_->Series(&context, asked, &response)));
     if (response.series_size() != 1) return Status::corruption("series answer: expected one series");
     return wire::take_series(response.series(0), request.points);
+  }
+
+  /// Takes a header; the positions of the slab before stay where they are the same.
+  static Status begin_slab(const v1::SlabHeader& header, bool later, query::SlabAnswer& answer) {
+    NVMDB_ASSIGN(query::SlabAnswer next, wire::take_header(header));
+    if (header.same_positions()) {
+      if (!later || next.rows != answer.rows || next.columns != answer.columns ||
+          next.rectilinear != answer.rectilinear) {
+        return Status::corruption("slab answer: the positions of a slab of another shape");
+      }
+      next.latitudes = std::move(answer.latitudes);
+      next.longitudes = std::move(answer.longitudes);
+    }
+    answer = std::move(next);
+    return Status::ok();
+  }
+
+  static Status finish_slab(const query::SlabAnswer& answer, bool located,
+                            const std::function<Status(const query::SlabAnswer&)>& visit) {
+    const std::uint64_t count = answer.rows * answer.columns;
+    const std::uint64_t latitudes = !located ? 0 : answer.rectilinear ? answer.rows : count;
+    const std::uint64_t longitudes = !located ? 0 : answer.rectilinear ? answer.columns : count;
+    if (answer.values.size() != count || answer.latitudes.size() != latitudes ||
+        answer.longitudes.size() != longitudes) {
+      return Status::corruption("slab answer: incomplete: " + std::to_string(answer.values.size()) + " of " +
+                                std::to_string(count) + " values came");
+    }
+    return visit(answer);
   }
 
   template <class Number>

@@ -22,6 +22,9 @@ struct Provenance {
   Interpolation interpolation = Interpolation::Nearest;
 };
 
+/// Makes `selection` mean the very column that answered: run, parameter, member and level.
+void pin(const Provenance& provenance, Selection& selection);
+
 /// One point of a series: what was asked and which grid point answers (the nearest one, also for bilinear).
 struct LocatedPoint {
   Point asked;
@@ -40,7 +43,8 @@ struct SeriesAnswer {
 };
 
 /// A window of a field, row by row in the grid's own order; missing is NaN. Longitudes -180..180.
-/// Regular grids give one latitude per row and one longitude per column; all others one of each per value.
+/// Regular grids give one latitude per row and one longitude per column; grids without positions none; all others
+/// one of each per value.
 struct SlabAnswer {
   Provenance provenance;
   met::Step step;
@@ -50,6 +54,8 @@ struct SlabAnswer {
   std::vector<double> latitudes;   ///< [rows] or [rows * columns]
   std::vector<double> longitudes;  ///< [columns] or [rows * columns]
   std::vector<float> values;       ///< [rows * columns]
+
+  [[nodiscard]] bool has_positions() const { return !latitudes.empty(); }
 };
 
 }  // namespace nvmdb::query

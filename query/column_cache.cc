@@ -112,7 +112,7 @@ Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::carry_out(const en
   const auto steps = steps_of(*made->column);
   const met::UnixSeconds reference_time = made->selected.run.key.reference_time;
   made->fields = select_steps(selection, reference_time, steps);
-  if (made->fields.empty()) return no_such_step(selection, reference_time, steps);
+  if (made->fields.empty()) return no_such_step(selection, made->selected.run.key, steps);
   made->plain = plain_values(*made->column, made->fields);
   made->steps.reserve(made->fields.size());
   for (const std::uint32_t index : made->fields) made->steps.push_back(steps[index]);

@@ -9,6 +9,17 @@ QueryEngine::QueryEngine(engine::FieldStore& store, const QueryLimits& limits)
 
 QueryEngine::~QueryEngine() = default;
 
+void pin(const Provenance& provenance, Selection& selection) {
+  selection.model = provenance.run.key.model;
+  selection.domain = provenance.run.key.domain;
+  selection.run = provenance.run.key.reference_time;
+  selection.version = provenance.run.key.version;
+  selection.member = provenance.member;
+  selection.level_type = provenance.level_type;
+  selection.level = provenance.level;
+  selection.level_bottom = provenance.bottom;
+}
+
 Provenance QueryEngine::State::provenance(const ResolvedSelection& resolved, const met::Grid& grid,
                                           const std::string& units, Interpolation interpolation) const {
   const SelectedColumn& selected = resolved.selected;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/field_store.h"
 #include "query/answer.h"
@@ -31,6 +32,9 @@ class QueryEngine {
 
   [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request);
   [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request);
+  /// The slabs that a request for all steps means, one request for each step, in their order, all of the same
+  /// run, parameter and level; of any other request, that one.
+  [[nodiscard]] Result<std::vector<SlabRequest>> slabs(const SlabRequest& request);
 
   struct State;
 

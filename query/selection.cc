@@ -150,8 +150,7 @@ bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, 
     return !select_steps(selection, index.run.key.reference_time, row->row.steps).empty();
   });
   if (rows.empty()) {
-    failure.note(Stage::Step,
-                 no_such_step(selection, index.run.key.reference_time, before.front()->row.steps));
+    failure.note(Stage::Step, no_such_step(selection, index.run.key, before.front()->row.steps));
   }
   return !rows.empty();
 }
@@ -205,14 +204,14 @@ Status no_such_run(const Selection& selection, const std::vector<engine::Run>& r
   return Status::not_found("no run with" + asked + "; there is: " + list_words(words));
 }
 
+}  // namespace
+
 bool fits(const Selection& selection, const engine::Run& run) {
   return (selection.model.empty() || selection.model == run.key.model) &&
          (selection.domain.empty() || selection.domain == run.key.domain) &&
          (!selection.run.has_value() || *selection.run == run.key.reference_time) &&
          (selection.version.empty() || selection.version == run.key.version);
 }
-
-}  // namespace
 
 std::string list_words(const std::vector<std::string>& words, std::size_t limit) {
   std::string text;
@@ -241,8 +240,7 @@ std::vector<std::uint32_t> select_steps(const Selection& selection, met::UnixSec
   return chosen;
 }
 
-Status no_such_step(const Selection& selection, met::UnixSeconds reference_time,
-                    const std::vector<met::Step>& steps) {
+Status no_such_step(const Selection& selection, const engine::RunKey& run, const std::vector<met::Step>& steps) {
   std::string asked;
   if (selection.step.has_value() && !selection.step->all) {
     const met::StepSelector& s = *selection.step;
@@ -251,9 +249,14 @@ Status no_such_step(const Selection& selection, met::UnixSeconds reference_time,
   if (selection.valid_time.has_value()) asked += " valid time " + met::format_time(*selection.valid_time);
   std::vector<std::string> words;
   words.reserve(steps.size());
-  for (const met::Step& step : steps) words.push_back(met::format_step(step));
-  return Status::not_found("no" + asked + " of '" + selection.parameter + "' in the run of " +
-                           met::format_run_time(reference_time) + "; there is: " + list_words(words));
+  for (const met::Step& step : steps) {
+    // In the words of the question.
+    std::string word = selection.valid_time.has_value() ? met::format_time(run.reference_time + step.end_seconds)
+                                                        : met::format_step(step);
+    if (words.empty() || words.back() != word) words.push_back(std::move(word));
+  }
+  return Status::not_found("no" + asked + " of '" + selection.parameter + "' in run " + engine::format_run(run) +
+                           "; there is: " + list_words(words));
 }
 
 Result<SelectedColumn> select_column(const Selection& selection, const std::vector<engine::Run>& runs,

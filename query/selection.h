@@ -37,11 +37,13 @@ using IndexOfRun = std::function<Result<std::shared_ptr<const RunIndex>>(const e
                                                       met::UnixSeconds reference_time,
                                                       const std::vector<met::Step>& steps);
 
-/// Words for a selection that fits no step: what was asked and which steps there are.
-[[nodiscard]] Status no_such_step(const Selection& selection, met::UnixSeconds reference_time,
+/// Words for a selection that fits no step: what was asked and which steps, or valid times, there are.
+[[nodiscard]] Status no_such_step(const Selection& selection, const engine::RunKey& run,
                                   const std::vector<met::Step>& steps);
+/// Whether a run is one of those that a selection allows.
+[[nodiscard]] bool fits(const Selection& selection, const engine::Run& run);
 
 /// "a, b, c": at most `limit` words, then how many more there are.
-[[nodiscard]] std::string list_words(const std::vector<std::string>& words, std::size_t limit = 20);
+[[nodiscard]] std::string list_words(const std::vector<std::string>& words, std::size_t limit = 10);
 
 }  // namespace nvmdb::query

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "query/engine_state.h"
+#include "query/place_search.h"
 
 namespace nvmdb::query {
 namespace {
@@ -152,11 +153,9 @@ Status check_request(const SeriesRequest& request, const QueryLimits& limits) {
   return Status::ok();
 }
 
-}  // namespace
+using State = QueryEngine::State;
 
-Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
-  State& state = *state_;
-  NVMDB_TRY(check_request(request, state.limits));
+Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsewhere& elsewhere) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const auto resolved, state.columns.resolve(view, request.selection));
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
@@ -198,9 +197,23 @@ Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
     NVMDB_TRY(State::check_field(ref, geometry->grid()));
     read_step(ref.decoder(), placed, answer.values.data() + step, steps);
   }
-  NVMDB_ASSIGN(answer.points, placer.located(*geometry));
+  auto located = placer.located(*geometry);
+  if (!located.is_ok()) {
+    elsewhere.run = resolved->selected.run;
+    return located.status();
+  }
+  answer.points = std::move(located).value();
   if (converter.has_value()) converter->convert(answer.values);
   return answer;
+}
+
+}  // namespace
+
+Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
+  NVMDB_TRY(check_request(request, state_->limits));
+  return search_place<SeriesAnswer>(*state_, request, [this](const SeriesRequest& one, Elsewhere& elsewhere) {
+    return series_of(*state_, one, elsewhere);
+  });
 }
 
 }  // namespace nvmdb::query

@@ -3,6 +3,7 @@
 
 #include "query/engine_state.h"
 #include "query/geometry/window.h"
+#include "query/place_search.h"
 
 namespace nvmdb::query {
 namespace {
@@ -53,17 +54,14 @@ Window bare_window(const met::Grid& grid) {
   return window;
 }
 
-}  // namespace
-
-Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
-  State& state = *state_;
+Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request, Elsewhere& elsewhere) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const auto resolved, state.columns.resolve(view, request.selection));
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
   NVMDB_ASSIGN(const std::uint32_t field, only_field(request, *resolved));
   const engine::FieldRef& ref = resolved->column->fields[field];
   NVMDB_ASSIGN(const auto grid, state.store.catalogue().grid(ref.field.grid));
-  NVMDB_TRY(State::check_field(ref, *grid));
+  NVMDB_TRY(QueryEngine::State::check_field(ref, *grid));
   if (!request.box.has_value() && grid->points > state.limits.values_max) {
     return Status::out_of_space("the field has " + std::to_string(grid->points) + " values, at most " +
                                 std::to_string(state.limits.values_max) + " are answered; ask for a box");
@@ -73,9 +71,10 @@ Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
     window = bare_window(*grid);
   } else {
     NVMDB_ASSIGN(const auto geometry, state.geometries.get(ref.field.grid));
-    NVMDB_ASSIGN(window, request.box.has_value()
-                             ? box_window(*geometry, *request.box, state.limits.values_max)
-                             : whole_window(*geometry));
+    auto cut = request.box.has_value() ? box_window(*geometry, *request.box, state.limits.values_max)
+                                       : whole_window(*geometry);
+    if (cut.status().code() == Code::NotFound) elsewhere.run = resolved->selected.run;
+    NVMDB_ASSIGN(window, std::move(cut));
   }
   SlabAnswer answer;
   answer.provenance = state.provenance(*resolved, *grid, request.units, Interpolation::Nearest);
@@ -92,6 +91,37 @@ Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
   }
   if (converter.has_value()) converter->convert(answer.values);
   return answer;
+}
+
+}  // namespace
+
+Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
+  return search_place<SlabAnswer>(*state_, request, [this](const SlabRequest& one, Elsewhere& elsewhere) {
+    return slab_of(*state_, one, elsewhere);
+  });
+}
+
+Result<std::vector<SlabRequest>> QueryEngine::slabs(const SlabRequest& request) {
+  const bool all = request.selection.step.has_value() && request.selection.step->all;
+  if (!all) return std::vector{request};
+  // The run that answers is the one that holds the place, at its first step.
+  SlabRequest one = request;
+  one.selection.step.reset();
+  NVMDB_ASSIGN(const SlabAnswer first, slab(one));
+  pin(first.provenance, one.selection);
+  NVMDB_ASSIGN(const engine::ReadView view, state_->store.view());
+  NVMDB_ASSIGN(const auto resolved, state_->columns.resolve(view, one.selection));
+  std::vector<SlabRequest> requests;
+  for (const met::Step& step : resolved->steps) {
+    const met::StepSelector exactly{false, !step.is_instant(), step.start_seconds, step.end_seconds};
+    const bool again = !requests.empty() && requests.back().selection.step->interval == exactly.interval &&
+                       requests.back().selection.step->start_seconds == exactly.start_seconds &&
+                       requests.back().selection.step->end_seconds == exactly.end_seconds;
+    if (again) continue;
+    one.selection.step = exactly;
+    requests.push_back(one);
+  }
+  return requests;
 }
 
 }  // namespace nvmdb::query

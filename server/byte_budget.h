@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace nvmdb::server {
 
@@ -24,6 +25,8 @@ class ByteBudget {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
     ~Share() { budget_.held_.fetch_sub(bytes_, std::memory_order_relaxed); }
+    /// Gives back all.
+    void clear() { budget_.held_.fetch_sub(std::exchange(bytes_, 0), std::memory_order_relaxed); }
     /// False when there is no room for as many: nothing is taken then.
     [[nodiscard]] bool grow(std::uint64_t bytes) {
       std::uint64_t held = budget_.held_.load(std::memory_order_relaxed);

@@ -92,7 +92,10 @@ class Client {
   [[nodiscard]] virtual Result<std::vector<GridRow>> grids(const query::Selection& selection) = 0;
 
   [[nodiscard]] virtual Result<query::SeriesAnswer> series(const query::SeriesRequest& request) = 0;
-  [[nodiscard]] virtual Result<query::SlabAnswer> slab(const query::SlabRequest& request) = 0;
+  /// Calls `visit` with the slab that is asked or, of a request for all steps, with one after the other, until it
+  /// fails.
+  [[nodiscard]] virtual Status slabs(const query::SlabRequest& request,
+                                     const std::function<Status(const query::SlabAnswer&)>& visit) = 0;
 
   /// Ingests a file of this machine.
   [[nodiscard]] virtual Result<ingest::IngestReport> ingest(

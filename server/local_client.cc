@@ -32,8 +32,14 @@ Result<std::vector<GridRow>> LocalClient::grids(const query::Selection& selectio
 Result<query::SeriesAnswer> LocalClient::series(const query::SeriesRequest& request) {
   return instance_.query().series(request);
 }
-Result<query::SlabAnswer> LocalClient::slab(const query::SlabRequest& request) {
-  return instance_.query().slab(request);
+Status LocalClient::slabs(const query::SlabRequest& request,
+                          const std::function<Status(const query::SlabAnswer&)>& visit) {
+  NVMDB_ASSIGN(const std::vector<query::SlabRequest> requests, instance_.query().slabs(request));
+  for (const query::SlabRequest& one : requests) {
+    NVMDB_ASSIGN(const query::SlabAnswer answer, instance_.query().slab(one));
+    NVMDB_TRY(visit(answer));
+  }
+  return Status::ok();
 }
 
 Result<ingest::IngestReport> LocalClient::ingest(

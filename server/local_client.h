@@ -24,7 +24,8 @@ class LocalClient final : public Client {
   [[nodiscard]] Result<std::vector<StepRow>> steps(const query::Selection& selection) override;
   [[nodiscard]] Result<std::vector<GridRow>> grids(const query::Selection& selection) override;
   [[nodiscard]] Result<query::SeriesAnswer> series(const query::SeriesRequest& request) override;
-  [[nodiscard]] Result<query::SlabAnswer> slab(const query::SlabRequest& request) override;
+  [[nodiscard]] Status slabs(const query::SlabRequest& request,
+                             const std::function<Status(const query::SlabAnswer&)>& visit) override;
   [[nodiscard]] Result<ingest::IngestReport> ingest(
       const std::filesystem::path& file, const ingest::IngestOptions& options,
       const std::function<void(const ingest::IngestedStep&)>& on_step) override;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "nvmdb/v1/query.grpc.pb.h"
 #include "server/grpc_status.h"
@@ -11,15 +12,15 @@
 namespace nvmdb::server {
 namespace {
 
-/// One Slab stream: computes in the pool, then sends the header and chunk after chunk, one write at a time,
-/// so that a slow client holds its own answer and nothing else.
+/// One Slab stream: computes a slab in the pool, then sends its header and chunk after chunk, one write at a time,
+/// so that a slow client holds its own answer and nothing else; then the next slab.
 class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
  public:
   SlabReactor(ServiceContext& context, grpc::CallbackServerContext& call, const v1::SlabRequest& request)
       : context_(context), held_(context.slabs), call_(call), request_(request) {}
 
   void start() {
-    if (!context_.long_queries.submit([this] { compute(); })) {
+    if (!context_.long_queries.submit([this] { begin(); })) {
       Finish(to_grpc(Status::overloaded("too many slabs wait; try again in a moment")));
     }
   }
@@ -33,20 +34,39 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
   }
 
  private:
-  void compute() {
-    if (call_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+  void begin() {
     const auto request = wire::take_slab_request(request_);
     if (!request.is_ok()) return Finish(to_grpc(request.status()));
-    auto answer = context_.client.slab(*request);
+    auto slabs = context_.instance.query().slabs(*request);
+    if (!slabs.is_ok()) return Finish(to_grpc(slabs.status()));
+    slabs_ = std::move(slabs).value();
+    compute();
+  }
+
+  void compute() {
+    if (call_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+    auto answer = context_.instance.query().slab(slabs_[next_]);
     if (!answer.is_ok()) return Finish(to_grpc(answer.status()));
+    const bool same_positions = next_ > 0 && answer->rectilinear == answer_.rectilinear &&
+                                answer->rows == answer_.rows && answer->latitudes == answer_.latitudes &&
+                                answer->longitudes == answer_.longitudes;
     answer_ = std::move(answer).value();
+    held_.clear();
     const std::uint64_t bytes = answer_.values.size() * sizeof(float) +
                                 (answer_.latitudes.size() + answer_.longitudes.size()) * sizeof(double);
     if (!held_.grow(bytes)) {
       return Finish(
           to_grpc(Status::overloaded("slabs being sent fill the server's buffers; try again in a moment")));
     }
-    wire::put_header(answer_, *response_.mutable_header());
+    v1::SlabHeader& header = *response_.mutable_header();
+    header.Clear();
+    wire::put_header(answer_, header);
+    header.set_slab_index(static_cast<std::uint32_t>(next_));
+    header.set_slab_count(static_cast<std::uint32_t>(slabs_.size()));
+    header.set_same_positions(same_positions);
+    array_ = same_positions ? v1::SlabChunk::ARRAY_VALUES : v1::SlabChunk::ARRAY_LATITUDES;
+    at_ = 0;
+    ++next_;
     StartWrite(&response_);
   }
 
@@ -67,7 +87,9 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
       ++array_;
       at_ = 0;
     }
-    Finish(grpc::Status::OK);
+    if (next_ == slabs_.size()) return Finish(grpc::Status::OK);
+    if (!context_.long_queries.submit([this] { compute(); }))
+      Finish(to_grpc(Status::overloaded("too many slabs wait; try again in a moment")));
   }
 
   std::span<const std::byte> array_bytes() const {
@@ -80,6 +102,8 @@ class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
   ByteBudget::Share held_;
   grpc::CallbackServerContext& call_;
   const v1::SlabRequest& request_;
+  std::vector<query::SlabRequest> slabs_;
+  std::size_t next_ = 0;
   query::SlabAnswer answer_;
   v1::SlabResponse response_;
   int array_ = v1::SlabChunk::ARRAY_LATITUDES;

@@ -276,6 +276,7 @@ void put_header(const query::SlabAnswer& from, v1::SlabHeader& to) {
   to.set_columns(from.columns);
   to.set_rectilinear(from.rectilinear);
   to.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
+  to.set_no_positions(!from.has_positions());
 }
 
 Result<query::SlabAnswer> take_header(const v1::SlabHeader& from) {

@@ -1,8 +1,11 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -124,6 +127,9 @@ TEST_F(CliEndToEnd, AnswersAreTheSameFromServerAndPool) {
       {"slab", "--param", "T2", "--bbox", "60,20,70,30", "--clip", "--format", "json"},
       {"slab", "--param", "swh", "--step", "24h", "--bbox", "30,-20,50,0"},
       {"slab", "--param", "swh", "--step", "24h", "--format", "netcdf"},
+      {"slab", "--param", "swh", "--step", "all", "--bbox", "30,-20,50,0", "--format", "json"},
+      {"slab", "--param", "T2", "--step", "all", "--format", "netcdf"},
+      {"slab", "--param", "swh", "--step", "all", "--bbox", "30,-20,50,0", "--format", "text"},
       {"models"},
       {"runs", "--format", "json"},
       {"params"},
@@ -154,9 +160,10 @@ TEST_F(CliEndToEnd, AnswersAreTheSameFromServerAndPool) {
   EXPECT_EQ(answers[0].exit_code, 0);
   EXPECT_EQ(answers[3].exit_code, 0) << answers[3].err;
   EXPECT_EQ(answers[5].exit_code, 0) << answers[5].err;
-  EXPECT_EQ(answers[13].exit_code, 7) << answers[13].err;
-  EXPECT_EQ(answers[14].exit_code, 6) << answers[14].err;
-  EXPECT_EQ(answers[15].exit_code, 7) << answers[15].err;
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(answers[i].exit_code, 0) << i << ": " << answers[i].err;
+  EXPECT_EQ(answers[16].exit_code, 7) << answers[16].err;
+  EXPECT_EQ(answers[17].exit_code, 6) << answers[17].err;
+  EXPECT_EQ(answers[18].exit_code, 7) << answers[18].err;
 }
 
 TEST_F(CliEndToEnd, SlabsHaveTheValuesOfTheFile) {
@@ -183,6 +190,51 @@ TEST_F(CliEndToEnd, SlabsHaveTheValuesOfTheFile) {
     ++compared;
   }
   EXPECT_EQ(compared, 2);
+}
+
+TEST_F(CliEndToEnd, SlabsOfAllStepsHaveTheValuesOfEcCodes) {
+  const Finished ingest = run_nvmdb({"ingest", "--pool", pool_.string(), given(kWaves)});
+  ASSERT_EQ(ingest.exit_code, 0) << ingest.err;
+  const Finished slab = run_nvmdb({"slab", "--pool", pool_.string(), "--param", "swh", "--step", "all"});
+  ASSERT_EQ(slab.exit_code, 0) << slab.err;
+  std::map<std::int64_t, std::vector<std::string>> values;  // by step, in the grid's order
+  std::istringstream lines(slab.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#") || line.starts_with("step")) continue;
+    const auto parts = split(line, ',');
+    ASSERT_EQ(parts.size(), 6U) << line;
+    EXPECT_EQ(parts[0], parts[1]);
+    values[std::stoll(parts[1])].push_back(parts[5]);
+  }
+  EXPECT_EQ(values.size(), 27U);
+  int compared = 0;
+  for (const auto& message : expected(kWaves)["messages"]) {
+    if (message["shortName"] != "swh") continue;
+    const auto& step = values[message["endStep"].get<std::int64_t>() * 3600];
+    for (const auto& sample : message["samples"]) {
+      const auto index = sample["i"].get<std::size_t>();
+      ASSERT_LT(index, step.size());
+      if (sample["value"].is_null()) {
+        EXPECT_EQ(step[index], "");
+      } else {
+        EXPECT_FLOAT_EQ(float_of(step[index]), sample["value"].get<float>());
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100);
+}
+
+TEST_F(CliEndToEnd, RefusesNetcdfOnATerminal) {
+  ASSERT_EQ(run_nvmdb({"ingest", "--pool", pool_.string(), given(kWaves)}).exit_code, 0);
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(::grantpt(terminal) + ::unlockpt(terminal), 0);
+  const Finished slab = run_nvmdb({"slab", "--pool", pool_.string(), "--param", "swh", "--format", "netcdf", "-o",
+                                   ::ptsname(terminal)});
+  EXPECT_EQ(slab.exit_code, 6);
+  EXPECT_NE(slab.err.find("--output"), std::string::npos) << slab.err;
+  ::close(terminal);
 }
 
 TEST_F(CliEndToEnd, KeepsWhatWasAcknowledgedWhenItIsKilled) {

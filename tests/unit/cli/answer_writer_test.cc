@@ -50,6 +50,40 @@ TEST(SeriesCsv, HasTheFixedColumns) {
             "wrf,2024-01-15T00Z,0,T2,surface,0,-12.1,-77,-12,-77.5,5400,2024-01-15T01:30:00Z,-0.5,K\n");
 }
 
+/// The same as small_series(), of two intervals that end together.
+query::SeriesAnswer interval_series() {
+  query::SeriesAnswer answer = small_series();
+  answer.steps = {{0, 21600, met::StepProcess::Accumulation}, {10800, 21600, met::StepProcess::Accumulation}};
+  return answer;
+}
+
+TEST(SeriesCsv, TellsIntervalsApart) {
+  const std::string text = written([](Output& output) { return write_series_csv(interval_series(), output); });
+  EXPECT_TRUE(text.starts_with(
+      "model,run,member,param,level_type,level,lat,lon,grid_lat,grid_lon,step_seconds,valid_time,value,units,"
+      "step_start_seconds,step_type\n"
+      "wrf,2024-01-15T00Z,0,T2,surface,0,30.5,114.3,30.48,114.25,21600,2024-01-15T06:00:00Z,273.15,K,0,accum\n"
+      "wrf,2024-01-15T00Z,0,T2,surface,0,30.5,114.3,30.48,114.25,21600,2024-01-15T06:00:00Z,1e-07,K,10800,accum\n"))
+      << text;
+}
+
+TEST(SeriesText, TellsIntervalsApart) {
+  const std::string text =
+      written([](Output& output) { return write_series(interval_series(), Format::Text, output); });
+  EXPECT_NE(text.find("0-6h"), std::string::npos) << text;
+  EXPECT_NE(text.find("3-6h"), std::string::npos) << text;
+  EXPECT_NE(text.find("accum"), std::string::npos) << text;
+}
+
+TEST(SeriesJson, TellsIntervalsApart) {
+  const auto json = nlohmann::json::parse(
+      written([](Output& output) { return write_series(interval_series(), Format::Json, output); }));
+  EXPECT_EQ(json["coverages"][0]["domain"]["axes"]["t"]["bounds"],
+            nlohmann::json::array({"2024-01-15T00:00:00Z", "2024-01-15T06:00:00Z", "2024-01-15T03:00:00Z",
+                                   "2024-01-15T06:00:00Z"}));
+  EXPECT_EQ(json["nvmdb:step_types"], nlohmann::json::array({"accum", "accum"}));
+}
+
 TEST(SeriesCsv, QuotesNamesWithCommas) {
   query::SeriesAnswer answer = small_series();
   answer.provenance.run.key.model = "a,b \"c\"";
@@ -61,7 +95,7 @@ TEST(SlabCsv, HasFactsThenValuesRowByRow) {
   EXPECT_EQ(
       written([](Output& output) { return write_slab_csv(small_slab(), output); }),
       "# model: wrf\n# domain: d01\n# run: 2024-01-15T00Z\n# member: 0\n# step: 0-6h\n"
-      "# valid_time: 2024-01-15T06:00:00Z\n# param: T2\n# level_type: depthBelowLandLayer\n# level: 0-0.1\n"
+      "# step_type: accum\n# valid_time: 2024-01-15T06:00:00Z\n# param: T2\n# level_type: depthBelowLandLayer\n# level: 0-0.1\n"
       "# units: K\n# grid: lambert 3 x 2\n"
       "lat,lon,value\n31,-1,1\n31,0,2\n31,1.25,\n30.75,-1,0.1\n30.75,0,5e+10\n30.75,1.25,-6\n");
 }
@@ -107,6 +141,87 @@ TEST(SlabJson, IsAGrid) {
   EXPECT_EQ(range["axisNames"], nlohmann::json::array({"t", "y", "x"}));
   EXPECT_EQ(range["shape"], nlohmann::json::array({1, 2, 3}));
   EXPECT_EQ(range["values"], nlohmann::json::array({1, 2, nullptr, 0.1, 5e10, -6}));
+}
+
+/// small_slab() three hours later, with other values.
+query::SlabAnswer later_slab() {
+  query::SlabAnswer answer = small_slab();
+  answer.step = {10800, 32400, met::StepProcess::Accumulation};
+  for (float& value : answer.values) value += 100;
+  return answer;
+}
+
+std::string written_steps(Format format, const query::SlabAnswer& first, const query::SlabAnswer& second) {
+  return written([&](Output& output) -> Status {
+    SlabWriter writer(format, output);
+    NVMDB_TRY(writer.add(first));
+    NVMDB_TRY(writer.add(second));
+    return writer.finish();
+  });
+}
+
+TEST(SlabWriter, MakesATableOfAllSteps) {
+  EXPECT_EQ(written_steps(Format::Csv, small_slab(), later_slab()),
+            "# model: wrf\n# domain: d01\n# run: 2024-01-15T00Z\n# member: 0\n# param: T2\n"
+            "# level_type: depthBelowLandLayer\n# level: 0-0.1\n# units: K\n# grid: lambert 3 x 2\n"
+            "step_start_seconds,step_seconds,valid_time,lat,lon,value\n"
+            "0,21600,2024-01-15T06:00:00Z,31,-1,1\n0,21600,2024-01-15T06:00:00Z,31,0,2\n"
+            "0,21600,2024-01-15T06:00:00Z,31,1.25,\n0,21600,2024-01-15T06:00:00Z,30.75,-1,0.1\n"
+            "0,21600,2024-01-15T06:00:00Z,30.75,0,5e+10\n0,21600,2024-01-15T06:00:00Z,30.75,1.25,-6\n"
+            "10800,32400,2024-01-15T09:00:00Z,31,-1,101\n10800,32400,2024-01-15T09:00:00Z,31,0,102\n"
+            "10800,32400,2024-01-15T09:00:00Z,31,1.25,\n10800,32400,2024-01-15T09:00:00Z,30.75,-1,100.1\n"
+            "10800,32400,2024-01-15T09:00:00Z,30.75,0,5e+10\n10800,32400,2024-01-15T09:00:00Z,30.75,1.25,94\n");
+}
+
+TEST(SlabWriter, WritesABlockOfTextForEachStep) {
+  const std::string text = written_steps(Format::Text, small_slab(), later_slab());
+  EXPECT_NE(text.find("# step: 0-6h\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n\n# model: wrf\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# step: 3-9h\n"), std::string::npos) << text;
+}
+
+TEST(SlabWriter, MakesOneCoverageWithATimeAxis) {
+  const auto json = nlohmann::json::parse(written_steps(Format::Json, small_slab(), later_slab()));
+  EXPECT_EQ(json["domain"]["axes"]["t"]["values"],
+            nlohmann::json::array({"2024-01-15T06:00:00Z", "2024-01-15T09:00:00Z"}));
+  EXPECT_EQ(json["ranges"]["T2"]["shape"], nlohmann::json::array({2, 2, 3}));
+  EXPECT_EQ(json["ranges"]["T2"]["values"].size(), 12U);
+  EXPECT_EQ(json["ranges"]["T2"]["values"][11], 94);
+}
+
+TEST(SlabWriter, RefusesAMovingGridWhereOneGridIsNeeded) {
+  query::SlabAnswer moved = later_slab();
+  moved.longitudes[0] = -2;
+  (void)written([&](Output& output) -> Status {
+    SlabWriter writer(Format::Json, output);
+    NVMDB_TRY(writer.add(small_slab()));
+    EXPECT_EQ(writer.add(moved).code(), Code::InvalidArgument);
+    return Status::ok();
+  });
+}
+
+TEST(SlabJson, HasContinuousLongitudesOverTheDateLine) {
+  query::SlabAnswer answer = small_slab();
+  answer.longitudes = {179, -180, -179};
+  const auto json = nlohmann::json::parse(
+      written([&](Output& output) { return write_slab(answer, Format::Json, output); }));
+  EXPECT_EQ(json["domain"]["axes"]["x"]["values"], nlohmann::json::array({179, 180, 181}));
+  const std::string csv = written([&](Output& output) { return write_slab_csv(answer, output); });
+  EXPECT_NE(csv.find("31,-180,2\n"), std::string::npos) << csv;
+}
+
+TEST(Slab, OfAGridWithoutPositionsHasValuesOnly) {
+  query::SlabAnswer answer = small_slab();
+  answer.rectilinear = false;
+  answer.latitudes.clear();
+  answer.longitudes.clear();
+  const std::string csv = written([&](Output& output) { return write_slab_csv(answer, output); });
+  EXPECT_NE(csv.find("\nlat,lon,value\n,,1\n,,2\n,,\n"), std::string::npos) << csv;
+  const auto json = nlohmann::json::parse(
+      written([&](Output& output) { return write_slab(answer, Format::Json, output); }));
+  EXPECT_EQ(json["domain"]["axes"]["x"]["num"], 3);
+  EXPECT_FALSE(json["ranges"].contains("latitude"));
+  EXPECT_TRUE(slab_netcdf(answer).is_ok());
 }
 
 TEST(SlabJson, GivesPositionsOfACurvilinearGrid) {

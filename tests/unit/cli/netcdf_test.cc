@@ -89,6 +89,52 @@ TEST(SlabNetcdf, HasCoordinateVariables) {
   EXPECT_EQ(file.values("p2t", 6)[4], 5e10F);
 }
 
+TEST(SeriesNetcdf, HasBoundsOfIntervals) {
+  query::SeriesAnswer answer = small_series();
+  answer.steps = {{0, 3600, met::StepProcess::Accumulation}, {0, 7200, met::StepProcess::Accumulation}};
+  const auto bytes = series_netcdf(answer);
+  ASSERT_TRUE(bytes.is_ok()) << bytes.status().to_string();
+  const NetcdfReader file(*bytes);
+  EXPECT_EQ(file.text("time", "bounds"), "time_bnds");
+  EXPECT_EQ(file.dimensions("time_bnds"), (std::vector<std::string>{"time", "nv"}));
+  EXPECT_EQ(file.values("time_bnds", 4), (std::vector<double>{0, 3600, 0, 7200}));
+  EXPECT_EQ(file.text("T2", "cell_methods"), "time: sum");
+}
+
+TEST(SeriesNetcdf, HasNoTimeCoordinateWhereIntervalsEndTogether) {
+  query::SeriesAnswer answer = small_series();
+  answer.steps = {{0, 7200, met::StepProcess::Accumulation}, {3600, 7200, met::StepProcess::Accumulation}};
+  const auto bytes = series_netcdf(answer);
+  ASSERT_TRUE(bytes.is_ok()) << bytes.status().to_string();
+  const NetcdfReader file(*bytes);
+  // A coordinate variable, named as its dimension, must grow strictly (CF 1.8 section 1.3).
+  EXPECT_EQ(file.dimensions("time"), (std::vector<std::string>{"step"}));
+  EXPECT_EQ(file.dimensions("T2"), (std::vector<std::string>{"station", "step"}));
+}
+
+TEST(SlabsNetcdf, HasATimeAxis) {
+  const query::SlabAnswer answer = small_slab();
+  std::vector<float> values = answer.values;
+  values.insert(values.end(), answer.values.begin(), answer.values.end());
+  const auto bytes =
+      slabs_netcdf(answer, {met::Step::instant(0), {0, 21600, met::StepProcess::Average}}, values);
+  ASSERT_TRUE(bytes.is_ok()) << bytes.status().to_string();
+  const NetcdfReader file(*bytes);
+  EXPECT_EQ(file.dimensions("T2"), (std::vector<std::string>{"time", "lat", "lon"}));
+  EXPECT_EQ(file.values("time", 2), (std::vector<double>{0, 21600}));
+  EXPECT_EQ(file.values("time_bnds", 4), (std::vector<double>{0, 0, 0, 21600}));
+  EXPECT_EQ(file.text("T2", "cell_methods"), "time: mean");
+  EXPECT_EQ(file.values("T2", 12)[10], 5e10F);
+}
+
+TEST(SlabNetcdf, HasContinuousLongitudesOverTheDateLine) {
+  query::SlabAnswer answer = small_slab();
+  answer.longitudes = {170, -180, -170};
+  const auto bytes = slab_netcdf(answer);
+  ASSERT_TRUE(bytes.is_ok()) << bytes.status().to_string();
+  EXPECT_EQ(NetcdfReader(*bytes).values("lon", 3), (std::vector<double>{170, 180, 190}));
+}
+
 TEST(SlabNetcdf, GivesPositionsOfACurvilinearGrid) {
   query::SlabAnswer answer = small_slab();
   answer.rectilinear = false;

@@ -272,6 +272,52 @@ TEST_F(QueryEngineTest, ListsIntervalsThatEndTogether) {
   EXPECT_EQ(engine_->series(series_at(60, 0))->values, (std::vector<float>{0, 11}));
 }
 
+TEST_F(QueryEngineTest, PassesOverANewerRunThatDoesNotHoldThePlace) {
+  store(put_at(0, 0, 1000));
+  Put newer = put_at(6 * kHour, 0, 2000);
+  newer.grid = grid(40);
+  store(newer);
+  EXPECT_EQ(engine_->series(series_at(60, 40))->values, (std::vector<float>{2000}));
+  const auto older = engine_->series(series_at(60, 0));
+  ASSERT_TRUE(older.is_ok()) << older.status().to_string();
+  EXPECT_EQ(older->values, (std::vector<float>{1000}));
+  SlabRequest slab;
+  slab.selection.parameter = "t";
+  slab.box = Box{0, 59, 1, 60};
+  const auto map = engine_->slab(slab);
+  ASSERT_TRUE(map.is_ok()) << map.status().to_string();
+  EXPECT_EQ(map->values, (std::vector<float>{1000, 1001, 1011, 1012}));
+  // A run that is named is not passed over; the error says which run was asked.
+  SeriesRequest named = series_at(60, 0);
+  named.selection.run = 6 * kHour;
+  const auto refused = engine_->series(named);
+  EXPECT_EQ(refused.status().code(), Code::InvalidArgument);
+  EXPECT_NE(refused.status().message().find("1970-01-01T06Z"), std::string::npos) << refused.status().message();
+  EXPECT_NE(refused.status().message().find("--run"), std::string::npos) << refused.status().message();
+  const auto nowhere = engine_->series(series_at(60, 100));
+  EXPECT_EQ(nowhere.status().code(), Code::InvalidArgument);
+  EXPECT_NE(nowhere.status().message().find("no older one"), std::string::npos) << nowhere.status().message();
+}
+
+TEST_F(QueryEngineTest, GivesTheSlabsOfAllSteps) {
+  for (int hour : {6, 0, 12}) store(put_at(0, hour, static_cast<float>(hour * 1000)));
+  Put interval = put_at(0, 12, 500);
+  interval.step = {6 * kHour, 12 * kHour, met::StepProcess::Accumulation};
+  store(interval);
+  SlabRequest request;
+  request.selection.parameter = "t";
+  request.selection.step = *met::parse_step("all");
+  request.box = Box{0, 60, 0, 60};
+  const auto slabs = engine_->slabs(request);
+  ASSERT_TRUE(slabs.is_ok()) << slabs.status().to_string();
+  std::vector<float> values;
+  for (const SlabRequest& one : *slabs) values.push_back(engine_->slab(one)->values[0]);
+  // In the order of a series: by end, then start.
+  EXPECT_EQ(values, (std::vector<float>{0, 6000, 500, 12000}));
+  request.selection.step = *met::parse_step("6");
+  EXPECT_EQ(engine_->slabs(request)->size(), 1U);
+}
+
 TEST_F(QueryEngineTest, KeepsToItsLimits) {
   store(put_at(0, 0));
   QueryEngine small(*store_, QueryLimits{100, 3});

@@ -96,6 +96,24 @@ TEST_F(SelectionTest, TellsWhatThereIsWhenNothingFits) {
   EXPECT_NE(message(selection).find("there is: heightAboveGround"), std::string::npos) << message(selection);
 }
 
+TEST_F(SelectionTest, ListsValidTimesWhereOneWasAsked) {
+  add(add_run("gfs", 0), "msl", "meanSea", 0, 0, hours({0, 6}));
+  Selection selection = named("msl");
+  selection.valid_time = 3 * kHour;
+  const std::string message = select(selection).status().message();
+  EXPECT_NE(message.find("1970-01-01T00:00:00Z, 1970-01-01T06:00:00Z"), std::string::npos) << message;
+  EXPECT_EQ(message.find("6h"), std::string::npos) << message;
+  EXPECT_NE(message.find("gfs"), std::string::npos) << message;
+}
+
+TEST_F(SelectionTest, CutsLongLists) {
+  RunIndex& run = add_run("gfs", 0);
+  for (int i = 0; i < 40; ++i) add(run, "p" + std::to_string(i), "surface", 0, 0, hours({0}));
+  const std::string message = select(named("nothing")).status().message();
+  EXPECT_NE(message.find("p9, and 30 more"), std::string::npos) << message;
+  EXPECT_EQ(message.find("p10"), std::string::npos) << message;
+}
+
 TEST_F(SelectionTest, ListsTheChoicesOfAnAmbiguity) {
   RunIndex& run = add_run("gfs", 0);
   add(run, "t", "isobaricInhPa", 500, 500, hours({0}));
