@@ -208,7 +208,8 @@ TEST_F(CliEndToEnd, SlabsOfAllStepsHaveTheValuesOfEcCodes) {
   }
   EXPECT_EQ(values.size(), 27U);
   int compared = 0;
-  for (const auto& message : expected(kWaves)["messages"]) {
+  const nlohmann::json messages = expected(kWaves)["messages"];
+  for (const auto& message : messages) {
     if (message["shortName"] != "swh") continue;
     const auto& step = values[message["endStep"].get<std::int64_t>() * 3600];
     for (const auto& sample : message["samples"]) {
