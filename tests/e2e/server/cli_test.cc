@@ -197,28 +197,28 @@ TEST_F(CliEndToEnd, SlabsOfAllStepsHaveTheValuesOfEcCodes) {
   ASSERT_EQ(ingest.exit_code, 0) << ingest.err;
   const Finished slab = run_nvmdb({"slab", "--pool", pool_.string(), "--param", "swh", "--step", "all"});
   ASSERT_EQ(slab.exit_code, 0) << slab.err;
-  std::map<std::int64_t, std::vector<std::string>> values;  // by step, in the grid's order
+  std::map<std::tuple<std::int64_t, double, double>, std::string> values;  // by step, latitude, longitude
   std::istringstream lines(slab.out);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("#") || line.starts_with("step")) continue;
     const auto parts = split(line, ',');
     ASSERT_EQ(parts.size(), 6U) << line;
     EXPECT_EQ(parts[0], parts[1]);
-    values[std::stoll(parts[1])].push_back(parts[5]);
+    values[{std::stoll(parts[1]), std::stod(parts[3]), std::stod(parts[4])}] = parts[5];
   }
-  EXPECT_EQ(values.size(), 27U);
-  int compared = 0;
+  EXPECT_EQ(values.size(), 27U * 1683U);
   const nlohmann::json messages = expected(kWaves)["messages"];
+  int compared = 0;
   for (const auto& message : messages) {
     if (message["shortName"] != "swh") continue;
-    const auto& step = values[message["endStep"].get<std::int64_t>() * 3600];
+    const std::int64_t seconds = message["endStep"].get<std::int64_t>() * 3600;
     for (const auto& sample : message["samples"]) {
-      const auto index = sample["i"].get<std::size_t>();
-      ASSERT_LT(index, step.size());
+      const auto found = values.find({seconds, sample["lat"].get<double>(), sample["lon"].get<double>()});
+      ASSERT_NE(found, values.end());
       if (sample["value"].is_null()) {
-        EXPECT_EQ(step[index], "");
+        EXPECT_EQ(found->second, "");
       } else {
-        EXPECT_FLOAT_EQ(float_of(step[index]), sample["value"].get<float>());
+        EXPECT_FLOAT_EQ(float_of(found->second), sample["value"].get<float>());
       }
       ++compared;
     }
