@@ -104,6 +104,25 @@ Status no_such_parameter(const RunIndex& index, const std::string& name) {
   return Status::not_found(text + "; it has: " + list_words(names));
 }
 
+/// Words for a parameter that none of several runs has. Errors: those of `index_of`.
+Status in_no_run(const Selection& selection, const std::vector<engine::Run>& runs, const IndexOfRun& index_of) {
+  // Enough to find what somebody meant; a failure must not read all runs of a year.
+  constexpr std::size_t kRunsRead = 64;
+  std::size_t count = 0;
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const engine::Run& run : runs) {
+    if (!fits(selection, run) || ++count > kRunsRead) continue;
+    NVMDB_ASSIGN(const auto index, index_of(run));
+    for (const RunIndex::Row& row : index->rows) {
+      if (std::string name = full_name(*row.parameter); seen.insert(name).second) names.push_back(std::move(name));
+    }
+  }
+  std::string text = "no parameter '" + selection.parameter + "' in any of the " + std::to_string(count) + " runs";
+  if (const auto near = near_words(selection.parameter, names); !near.empty()) text += "; near: " + list_words(near);
+  return Status::not_found(text + "; there is: " + list_words(names));
+}
+
 /// Fills `rows` with what fits the selection but for ambiguities, or notes why nothing does.
 bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, Failure& failure) {
   const std::string run = engine::format_run(index.run.key);
@@ -263,12 +282,15 @@ Result<SelectedColumn> select_column(const Selection& selection, const std::vect
                                      const IndexOfRun& index_of) {
   if (selection.parameter.empty()) return Status::invalid_argument("no parameter is asked for");
   Failure failure;
+  std::size_t visited = 0;
   for (const engine::Run& run : runs) {
     if (!fits(selection, run)) continue;
+    ++visited;
     NVMDB_ASSIGN(const auto index, index_of(run));
     Rows rows;
     if (narrow_rows(selection, *index, rows, failure)) return only_column(selection, *index, std::move(rows));
   }
+  if (failure.stage == Stage::Parameter && visited > 1) return in_no_run(selection, runs, index_of);
   return failure.stage == Stage::Nothing ? no_such_run(selection, runs) : failure.status;
 }
 

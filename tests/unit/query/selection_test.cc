@@ -106,6 +106,13 @@ TEST_F(SelectionTest, ListsValidTimesWhereOneWasAsked) {
   EXPECT_NE(message.find("gfs"), std::string::npos) << message;
 }
 
+TEST_F(SelectionTest, FindsNearNamesInOlderRunsToo) {
+  add(add_run("lfpw", 200), "tcc", "surface", 0, 0, hours({0}));
+  add(add_run("wrf", 100), "T2", "surface", 0, 0, hours({0}));
+  const std::string message = select(named("t2")).status().message();
+  EXPECT_NE(message.find("in any of the 2 runs; near: T2"), std::string::npos) << message;
+}
+
 TEST_F(SelectionTest, CutsLongLists) {
   RunIndex& run = add_run("gfs", 0);
   for (int i = 0; i < 40; ++i) add(run, "p" + std::to_string(i), "surface", 0, 0, hours({0}));
