@@ -397,6 +397,10 @@ class Parser {
     sub->add_option("--pool", arguments_.pool, "Directory of the pool; created and loaded when it does not exist")
         ->type_name("DIR")
         ->required();
+    sub->add_option("--config", tpcc.configuration, "Which database (default: nvmdb)")
+        ->check(CLI::IsMember({"nvmdb", "mmdb-ssd", "mmdb-nvm", "dram-only", "volatile-nvm"}));
+    sub->add_option("--device-model", tpcc.device_model, "Give the pool's memory the delays of a device: optane-6x128")
+        ->type_name("NAME");
     sub->add_option("--warehouses", tpcc.warehouses, "Warehouses (default: 1)")->check(CLI::Range(1, 32767));
     sub->add_option("--threads", tpcc.threads, "Worker threads (default: 1)")->check(CLI::Range(1, 128));
     sub->add_option("--seconds,--duration", tpcc.seconds, "Seconds to measure (default: 10)")
@@ -414,10 +418,18 @@ class Parser {
            "--nvm", checked(size, [&tpcc](std::uint64_t bytes) { tpcc.nvm_bytes = bytes; }),
            "Size of a new pool (default: 4GiB)")
         ->type_name("SIZE");
+    const auto log_size = [](const std::string& text) -> Result<std::optional<std::uint64_t>> {
+      if (text == "off") return std::optional<std::uint64_t>();
+      NVMDB_ASSIGN(const std::uint64_t bytes, parse_size(text));
+      return std::optional<std::uint64_t>(bytes);
+    };
     sub->add_option_function<std::string>(
-           "--log", checked(size, [&tpcc](std::uint64_t bytes) { tpcc.log_bytes = bytes; }),
-           "Size of the log at most (default: 512MiB)")
-        ->type_name("SIZE");
+           "--log", checked(log_size, [&tpcc](std::optional<std::uint64_t> bytes) {
+             tpcc.log_off = !bytes;
+             if (bytes) tpcc.log_bytes = *bytes;
+           }),
+           "Size of the log at most (default: 512MiB); off: nothing is durable before a checkpoint")
+        ->type_name("SIZE|off");
     sub->add_flag("--check", tpcc.check, "Check the consistency conditions after the run");
     sub->add_flag("--deck", tpcc.deck, "Deal transactions from shuffled decks instead of by weights");
     sub->add_flag("--think", tpcc.think, "Ten terminals per warehouse with keying and think times");

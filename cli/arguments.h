@@ -53,6 +53,9 @@ struct CalibrateArguments {
 };
 
 struct TpccArguments {
+  std::string configuration = "nvmdb";
+  std::string device_model;  ///< empty: none
+  bool log_off = false;
   std::uint32_t warehouses = 1;
   std::uint32_t threads = 1;
   double seconds = 10;

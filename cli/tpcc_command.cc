@@ -10,9 +10,12 @@
 namespace nvmdb::cli {
 namespace {
 
-tpcc::TrialOptions trial_options(const Arguments& arguments) {
+Result<tpcc::TrialOptions> trial_options(const Arguments& arguments) {
   const TpccArguments& wanted = arguments.tpcc;
   tpcc::TrialOptions options;
+  NVMDB_ASSIGN(options.configuration, tpcc::find_configuration(wanted.configuration));
+  options.device_model = wanted.device_model;
+  options.log_off = wanted.log_off;
   options.pool = arguments.pool;
   options.warehouses = wanted.warehouses;
   options.nvm_bytes = wanted.nvm_bytes;
@@ -49,14 +52,18 @@ int run_kills(const tpcc::TrialOptions& options, std::uint32_t kills) {
 }  // namespace
 
 int run_tpcc(const Arguments& arguments) {
-  const tpcc::TrialOptions options = trial_options(arguments);
-  if (arguments.tpcc.kills > 0) return run_kills(options, arguments.tpcc.kills);
-  const auto result = tpcc::run_trial(options);
+  const auto options = trial_options(arguments);
+  if (!options.is_ok()) {
+    tell_error(options.status());
+    return kWrongUsage;
+  }
+  if (arguments.tpcc.kills > 0) return run_kills(*options, arguments.tpcc.kills);
+  const auto result = tpcc::run_trial(*options);
   if (!result.is_ok()) {
     tell_error(result.status());
     return exit_code_of(result.status().code());
   }
-  print(arguments.format == Format::Json ? tpcc::report_json(options, *result) : tpcc::report_text(options, *result));
+  print(arguments.format == Format::Json ? tpcc::report_json(*options, *result) : tpcc::report_text(*options, *result));
   if (!result->check || result->check->passed()) return kDone;
   tell_error("tpcc: " + result->check->first_violation());
   return kFailed;

@@ -1,6 +1,10 @@
 #include "engine/database.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -9,9 +13,12 @@
 #include "engine/recovery.h"
 #include "engine/session_state.h"
 #include "storage/base/clock.h"
+#include "storage/base/bytes.h"
 #include "storage/base/fail_point.h"
+#include "storage/base/narrow.h"
 #include "storage/base/size_text.h"
 #include "storage/base/spin.h"
+#include "storage/nvm/posix.h"
 #include "storage/nvm/root_words.h"
 
 namespace nvmdb::engine {
@@ -55,6 +62,17 @@ std::uint64_t tuple_bytes_max(const DatabaseOptions& options) {
   return options.dram_bytes / 100 * options.placement.tuple_percent / storage::kPageBytes * storage::kPageBytes;
 }
 
+/// The nameless file of PlacementOptions::tuple_directory; none when that is empty.
+Result<storage::FileDescriptor> open_tuple_file(const DatabaseOptions& options) {
+  const std::string directory = options.placement.tuple_directory.string();
+  if (directory.empty()) return storage::FileDescriptor();
+  storage::FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.is_open()) return storage::errno_status("make a nameless file in", directory, errno);
+  const std::uint64_t bytes = align_up(tuple_bytes_max(options), storage::kPageBytes);
+  if (::ftruncate(file.get(), narrow<off_t>(bytes)) != 0) return storage::errno_status("size a file in", directory, errno);
+  return file;
+}
+
 }  // namespace
 
 Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::NodeMemory& memory) {
@@ -73,12 +91,12 @@ Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::No
   return set;
 }
 
-Database::State::State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options)
+Database::State::State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options, int tuple_file)
     : media(pool_media),
       options(database_options),
       hot_budget(database_options.dram_bytes),
       hot(database_options.dram_bytes, &hot_budget),
-      hot_tuples(tuple_bytes_max(database_options), &hot_budget) {}
+      hot_tuples(tuple_bytes_max(database_options), &hot_budget, tuple_file) {}
 Database::State::~State() = default;
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -86,7 +104,8 @@ Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std::vector<TableSpec> tables,
                                                  const DatabaseOptions& options) {
   const std::uint64_t started = system_clock().monotonic_ns();
-  auto state = std::make_unique<State>(media, options);
+  NVMDB_ASSIGN(const storage::FileDescriptor tuple_file, open_tuple_file(options));
+  auto state = std::make_unique<State>(media, options, tuple_file.get());
   RecoveryReport& report = state->recovery;
   report.clean_shutdown = media.root_words().load8(storage::kCleanShutdownWord * 8) == 1;
   // Durable with the number of the log's session, which lies in the same line; nothing is told to anybody before that.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,9 @@ struct PlacementOptions {
   bool overflow = true;  ///< rows for which no hot page is left go to NVM pages; else writing them is OutOfSpace
   bool evict = true;     ///< checkpointed rows may leave DRAM when it becomes scarce
   std::uint32_t tuple_percent = 62;  ///< of the DRAM budget that tuples may take
+  /// Not empty: hot tuples are in a nameless file of this directory instead of DRAM, as in a memory-mode device. They
+  /// are as volatile as ever. For comparisons only.
+  std::filesystem::path tuple_directory;
 };
 
 struct CheckpointOptions {

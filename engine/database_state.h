@@ -58,7 +58,8 @@ class Checkpointer;
 class DirtyList;
 
 struct Database::State {
-  State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options);
+  /// `tuple_file`: the memory of hot tuples; -1: DRAM.
+  State(storage::PoolMedia& pool_media, const DatabaseOptions& database_options, int tuple_file);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;

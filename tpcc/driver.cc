@@ -26,13 +26,20 @@ double process_cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Sleeps, but not on after a worker has failed.
-void sleep_seconds(double seconds, const std::atomic<bool>& failed) {
+/// Sleeps, but not on after a worker has failed. Returns how long the machine stood still meanwhile: a thread that
+/// only sleeps is not kept waiting by the database.
+double sleep_seconds(double seconds, const std::atomic<bool>& failed) {
+  constexpr std::uint64_t kSliceNs = 100'000'000;
   const std::uint64_t until = system_clock().monotonic_ns() + static_cast<std::uint64_t>(seconds * 1e9);
-  for (std::uint64_t now = system_clock().monotonic_ns(); now < until && !failed.load(std::memory_order_relaxed);
-       now = system_clock().monotonic_ns()) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(until - now, 100'000'000)));
+  std::uint64_t stalled = 0;
+  for (std::uint64_t now = system_clock().monotonic_ns(); now < until && !failed.load(std::memory_order_relaxed);) {
+    const std::uint64_t slice = std::min(until - now, kSliceNs);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(slice));
+    const std::uint64_t woken = system_clock().monotonic_ns();
+    if (woken - now > slice + kSliceNs) stalled += woken - now - slice;
+    now = woken;
   }
+  return static_cast<double>(stalled) * 1e-9;
 }
 
 Status check(const RunOptions& options) {
@@ -80,14 +87,14 @@ Result<RunResult> run(engine::Database& database, const RunOptions& options) {
       if (!statuses[i].is_ok()) failed.store(true, std::memory_order_relaxed);
     });
   }
-  sleep_seconds(options.warmup_seconds, failed);
+  static_cast<void>(sleep_seconds(options.warmup_seconds, failed));
   const wal::LogStatistics log_before = database.statistics().log;
   const double cpu_before = process_cpu_seconds();
   const std::uint64_t begun = system_clock().monotonic_ns();
   shared.phase.store(Phase::Measure, std::memory_order_relaxed);
-  sleep_seconds(options.seconds, failed);
-  shared.phase.store(Phase::Stop, std::memory_order_relaxed);
   RunResult result;
+  result.stalled_seconds = sleep_seconds(options.seconds, failed);
+  shared.phase.store(Phase::Stop, std::memory_order_relaxed);
   result.seconds = static_cast<double>(system_clock().monotonic_ns() - begun) * 1e-9;
   for (std::thread& thread : threads) thread.join();
   for (const Status& status : statuses) NVMDB_TRY(status);
@@ -107,6 +114,7 @@ Result<RunResult> run(engine::Database& database, const RunOptions& options) {
       to.latency.merge(from.latency);
     }
     result.latency.merge(worker->result().latency);
+    result.grown_bytes += worker->grown_bytes();
     result.worker_cpu_seconds.push_back(worker->result().cpu_seconds);
   }
   return result;

@@ -29,6 +29,7 @@ struct RunOptions {
   /// Transactions that a worker may have committed and not yet acknowledged; then it makes them durable.
   std::uint32_t group = 16;
   std::uint64_t group_us = 100;  ///< at the latest after this time
+  bool lead = true;              ///< false: workers leave group commits to the log, and wait only when `group` are open
   Journal* journal = nullptr;    ///< as many lanes as threads
 };
 
@@ -49,6 +50,8 @@ struct RunResult {
   std::uint64_t log_bytes = 0;  ///< on the media, with headers and padding
   std::uint64_t log_payload_bytes = 0;
   std::uint64_t fences = 0;
+  double stalled_seconds = 0;     ///< the machine stood still so long: latencies and rates suffer from it
+  std::uint64_t grown_bytes = 0;  ///< of rows that were added, with the warm-up; counted as raw_bytes() counts
   engine::DatabaseStatistics database;  ///< at the end
 
   [[nodiscard]] std::uint64_t committed() const;

@@ -294,4 +294,8 @@ std::uint64_t raw_bytes(std::uint32_t warehouses) {
   return kItems * (sizeof(ItemRow) + 4) + per_warehouse * warehouses;
 }
 
+std::uint64_t raw_order_bytes(std::uint32_t lines) {
+  return sizeof(OrderRow) + 10 + 10 + lines * (sizeof(OrderLineRow) + 12);
+}
+
 }  // namespace nvmdb::tpcc

@@ -30,5 +30,7 @@ struct LoadOptions {
 [[nodiscard]] std::uint64_t estimated_dram_bytes(std::uint32_t warehouses);
 /// Bytes of the rows of `warehouses` at load, keys and texts at their full sizes: what a file of them would take.
 [[nodiscard]] std::uint64_t raw_bytes(std::uint32_t warehouses);
+/// The same of an order with its lines that is not delivered.
+[[nodiscard]] std::uint64_t raw_order_bytes(std::uint32_t lines);
 
 }  // namespace nvmdb::tpcc

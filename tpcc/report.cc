@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "storage/page/page.h"
 #include "tpcc/loader.h"
 
 namespace nvmdb::tpcc {
@@ -39,6 +40,27 @@ void append_kinds(std::string& text, const RunResult& run) {
   }
 }
 
+std::uint64_t nvm_tuple_bytes(const engine::DatabaseStatistics& database) {
+  return (database.checkpoint.pages + database.checkpoint.overflow_pages) * storage::kPageBytes;
+}
+
+/// Memory as loaded and at the end, beside the bytes of the rows themselves at that time.
+void append_memory(std::string& text, const TrialResult& result) {
+  const auto line = [&](const char* when, const engine::DatabaseStatistics& database, std::uint64_t raw) {
+    append(text, "memory %-9s        %12.1f MiB DRAM (%.2f of raw), %.1f MiB NVM (%.2f) without log; rows %.1f MiB\n", when,
+           mib(database.dram_bytes), mib(database.dram_bytes) / mib(raw), mib(nvm_tuple_bytes(database)),
+           mib(nvm_tuple_bytes(database)) / mib(raw), mib(raw));
+  };
+  const std::uint64_t raw = raw_bytes(result.warehouses);
+  if (result.load_seconds > 0) {
+    line("loaded", result.loaded, raw);
+    line("at end", result.run.database, raw + result.run.grown_bytes);
+  } else {
+    append(text, "memory at end           %12.1f MiB DRAM, %.1f MiB NVM without log\n", mib(result.run.database.dram_bytes),
+           mib(nvm_tuple_bytes(result.run.database)));
+  }
+}
+
 void append_check(std::string& text, const CheckResult& check) {
   for (const ConditionResult& condition : check.conditions) {
     append(text, "%-4s %-72s %9llu %s\n", condition.name.c_str(), condition.what.c_str(),
@@ -55,7 +77,11 @@ void append_check(std::string& text, const CheckResult& check) {
 std::string report_text(const TrialOptions& options, const TrialResult& result) {
   const RunResult& run = result.run;
   std::string text;
-  append(text, "TPC-C: %u warehouses, %u threads, %.1f s\n", result.warehouses, options.run.threads, run.seconds);
+  append(text, "TPC-C: %s (%s)\n", configuration_name(options.configuration), configuration_words(options.configuration));
+  append(text, "%u warehouses, %u threads, %.1f s%s\n", result.warehouses, options.run.threads, run.seconds,
+         options.log_off ? ", log off: commits are not durable" : "");
+  append(text, "pool on %s\n", result.device.c_str());
+  if (run.stalled_seconds > 0) append(text, "the machine stood still for %.1f s of it\n", run.stalled_seconds);
   append_kinds(text, run);
   append(text, "transactions a second   %12.0f\ntpmC                    %12.0f\n", run.tps(), run.tpmc());
   append(text, "per worker CPU second   %12.0f  (%.2f CPU seconds)\n", run.per_worker_cpu_second(), run.worker_cpu());
@@ -64,8 +90,7 @@ std::string report_text(const TrialOptions& options, const TrialResult& result) 
          us(run.latency.quantile_ns(0.99)));
   append(text, "log per transaction     %12.0f bytes (%.0f without headers)\n", per_transaction(run, run.log_bytes),
          per_transaction(run, run.log_payload_bytes));
-  append(text, "DRAM                    %12.1f MiB; rows as loaded are %.1f MiB\n", mib(run.database.dram_bytes),
-         mib(raw_bytes(result.warehouses)));
+  append_memory(text, result);
   append(text, "rolled back New-Orders  %12llu\n", static_cast<unsigned long long>(run.kinds[0].rolled_back));
   if (result.check) append_check(text, *result.check);
   return text;
@@ -74,7 +99,13 @@ std::string report_text(const TrialOptions& options, const TrialResult& result) 
 std::string report_json(const TrialOptions& options, const TrialResult& result) {
   const RunResult& run = result.run;
   std::string text;
-  append(text, "{\"warehouses\":%u,\"threads\":%u,\"seconds\":%.6f,\"committed\":%llu,", result.warehouses,
+  text += "{";
+  append(text, "\"configuration\":\"%s\",\"device\":\"%s\",\"log\":%s,\"stalled_seconds\":%.3f,",
+         configuration_name(options.configuration), result.device.c_str(), options.log_off ? "false" : "true",
+         run.stalled_seconds);
+  append(text, "\"nvm_tuple_bytes\":%llu,\"grown_bytes\":%llu,",
+         static_cast<unsigned long long>(nvm_tuple_bytes(run.database)), static_cast<unsigned long long>(run.grown_bytes));
+  append(text, "\"warehouses\":%u,\"threads\":%u,\"seconds\":%.6f,\"committed\":%llu,", result.warehouses,
          options.run.threads, run.seconds, static_cast<unsigned long long>(run.committed()));
   append(text, "\"tps\":%.1f,\"tpmc\":%.1f,\"worker_cpu_seconds\":%.6f,\"process_cpu_seconds\":%.6f,", run.tps(), run.tpmc(),
          run.worker_cpu(), run.process_cpu_seconds);

@@ -83,24 +83,49 @@ Status recover_and_check(const TrialOptions& options, const Journal& journal) {
   return check.passed() ? Status::ok() : Status::corruption(check.first_violation());
 }
 
+RunOptions run_options(const TrialOptions& options) {
+  RunOptions run = options.run;
+  configure(options.configuration, run);
+  return run;
+}
+
 Status run_for_ever(const TrialOptions& options) {
   NVMDB_ASSIGN(const auto trial, TrialDatabase::open(options));
-  return run(trial->database(), options.run).status();
+  return run(trial->database(), run_options(options)).status();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TrialDatabase>> TrialDatabase::open(const TrialOptions& options) {
-  auto trial = std::make_unique<TrialDatabase>();
+const storage::DeviceProfile& TrialDatabase::device() const {
+  return modelled_ ? modelled_->device() : pool_->device();
+}
+
+Result<storage::PoolMedia*> TrialDatabase::open_media(const TrialOptions& options) {
   storage::PoolOptions pool_options;
   pool_options.create = true;
   pool_options.nvm_bytes = options.nvm_bytes;
-  NVMDB_ASSIGN(trial->pool_, storage::Pool::open(options.pool, pool_options));
+  NVMDB_ASSIGN(pool_, storage::Pool::open(options.pool, pool_options));
+  storage::PoolMedia* media = pool_.get();
+  if (is_classic(options.configuration)) {
+    synced_ = std::make_unique<SyncedMedia>(*pool_);
+    if (pool_->created()) NVMDB_TRY(synced_->fill_with_zeros());
+    media = synced_.get();
+  }
+  if (options.device_model.empty()) return media;
+  NVMDB_ASSIGN(const storage::DevicePreset preset, storage::find_preset(options.device_model));
+  NVMDB_ASSIGN(modelled_, storage::ModelledMedia::start(*media, preset));
+  return static_cast<storage::PoolMedia*>(modelled_.get());
+}
+
+Result<std::unique_ptr<TrialDatabase>> TrialDatabase::open(const TrialOptions& options) {
+  auto trial = std::make_unique<TrialDatabase>();
+  NVMDB_ASSIGN(storage::PoolMedia* media, trial->open_media(options));
   engine::DatabaseOptions database_options;
   database_options.dram_bytes = options.dram_bytes;
-  database_options.log.streams = std::max(1U, trial->pool_->device().best_log_writers);
   database_options.log.log_bytes_max = options.log_bytes;
-  NVMDB_ASSIGN(trial->database_, engine::Database::open(*trial->pool_, tables(), database_options));
+  database_options.log.off = options.log_off;
+  configure(options.configuration, *trial->pool_, database_options);
+  NVMDB_ASSIGN(trial->database_, engine::Database::open(*media, tables(), database_options));
   return trial;
 }
 
@@ -108,8 +133,11 @@ Result<TrialResult> run_trial(const TrialOptions& options) {
   NVMDB_ASSIGN(const auto trial, TrialDatabase::open(options));
   TrialResult result;
   NVMDB_ASSIGN(result.load_seconds, load_if_empty(trial->database(), options, result.warehouses));
+  const storage::DeviceProfile& device = trial->device();
+  result.device = device.kind + ", " + storage::origin_words(device) + "; " + storage::durability_words(device.durability);
+  result.loaded = trial->database().statistics();
   tell(options, "running");
-  NVMDB_ASSIGN(result.run, run(trial->database(), options.run));
+  NVMDB_ASSIGN(result.run, run(trial->database(), run_options(options)));
   if (options.check) {
     tell(options, "checking");
     NVMDB_ASSIGN(result.check, check_consistency(trial->database(), options.run.journal));
@@ -118,6 +146,7 @@ Result<TrialResult> run_trial(const TrialOptions& options) {
 }
 
 Result<KillReport> run_kill_loop(const TrialOptions& options, std::uint32_t kills) {
+  if (options.log_off) return Status::invalid_argument("without a log nothing is durable, so kills prove nothing");
   NVMDB_ASSIGN(const auto journal, Journal::create(options.run.threads, kJournalEntries));
   TrialOptions trial = options;
   trial.told = nullptr;

@@ -5,10 +5,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/database.h"
 #include "storage/base/result.h"
+#include "storage/device/modelled_media.h"
 #include "storage/nvm/pool.h"
+#include "tpcc/configuration.h"
 #include "tpcc/consistency.h"
 #include "tpcc/driver.h"
 
@@ -16,6 +19,9 @@ namespace nvmdb::tpcc {
 
 /// A benchmark on a pool: what to make of it, and what to run.
 struct TrialOptions {
+  Configuration configuration = Configuration::Nvmdb;
+  std::string device_model;  ///< a preset whose delays the pool's memory gets; empty: none
+  bool log_off = false;      ///< nothing is durable before the next checkpoint: what durability costs
   std::filesystem::path pool;
   std::uint32_t warehouses = 1;  ///< of a pool that is not loaded yet
   std::uint64_t nvm_bytes = 4ULL << 30U;
@@ -30,6 +36,8 @@ struct TrialOptions {
 struct TrialResult {
   std::uint32_t warehouses = 0;
   double load_seconds = 0;  ///< 0: it was loaded before
+  std::string device;       ///< what the pool is on, in words; says when a model is used
+  engine::DatabaseStatistics loaded;  ///< before the run
   RunResult run;
   std::optional<CheckResult> check;
 };
@@ -37,12 +45,17 @@ struct TrialResult {
 /// A pool with the engine on it and TPC-C's tables known.
 class TrialDatabase {
  public:
-  /// Errors: those of Pool::open() and Database::open().
+  /// Errors: InvalidArgument (device model), those of Pool::open() and Database::open().
   [[nodiscard]] static Result<std::unique_ptr<TrialDatabase>> open(const TrialOptions& options);
   [[nodiscard]] engine::Database& database() { return *database_; }
+  [[nodiscard]] const storage::DeviceProfile& device() const;
 
  private:
+  [[nodiscard]] Result<storage::PoolMedia*> open_media(const TrialOptions& options);
+
   std::unique_ptr<storage::Pool> pool_;
+  std::unique_ptr<SyncedMedia> synced_;
+  std::unique_ptr<storage::ModelledMedia> modelled_;
   std::unique_ptr<engine::Database> database_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "storage/base/clock.h"
 #include "storage/base/spin.h"
+#include "tpcc/loader.h"
 
 namespace nvmdb::tpcc {
 
@@ -157,6 +158,7 @@ Status Worker::execute(engine::Session& session, Kind kind, std::uint32_t w_id) 
       }
       NVMDB_TRY(status);
       pending.keys[pending.key_count++] = order_key(w_id, input.d_id, output.o_id).words[0];
+      grown_bytes_ += raw_order_bytes(input.line_count);
       break;
     }
     case Kind::Payment: {
@@ -165,6 +167,7 @@ Status Worker::execute(engine::Session& session, Kind kind, std::uint32_t w_id) 
       const index::Key history = history_key(w_id, number_, next_history_++);
       NVMDB_TRY(execute_until_done(session, pending, [&](auto& t) { return payment(t, input, history, output); }));
       pending.keys[pending.key_count++] = history.words[0];
+      grown_bytes_ += sizeof(HistoryRow);
       break;
     }
     case Kind::OrderStatus: {
@@ -255,7 +258,8 @@ Status Worker::run() {
     const std::uint64_t now = now_ns();
     acknowledge_durable(now);
     if (pending_count_ == 0) continue;
-    const bool late = now - pending_[pending_first_].started_ns >= shared_.options.group_us * 1000;
+    const bool late =
+        shared_.options.lead && now - pending_[pending_first_].started_ns >= shared_.options.group_us * 1000;
     if (pending_count_ == pending_.size() || late) NVMDB_TRY(acknowledge_all());
   }
   NVMDB_TRY(acknowledge_all());

@@ -38,6 +38,7 @@ class Worker {
 
   [[nodiscard]] Status run();
   [[nodiscard]] const WorkerResult& result() const { return result_; }
+  [[nodiscard]] std::uint64_t grown_bytes() const { return grown_bytes_; }
 
  private:
   /// Committed, not acknowledged.
@@ -81,6 +82,7 @@ class Worker {
   std::uint64_t next_history_ = 0;
   Phase phase_ = Phase::WarmUp;
   double cpu_at_start_ = 0;
+  std::uint64_t grown_bytes_ = 0;
   WorkerResult result_;
 };
 

@@ -52,7 +52,7 @@ std::size_t HotPages::class_bytes(unsigned size_class) {
   return size_class % 2 == 0 ? power : power + power / 2;
 }
 
-HotPages::HotPages(std::uint64_t bytes_max, HotBudget* budget)
+HotPages::HotPages(std::uint64_t bytes_max, HotBudget* budget, int backing_fd)
     : bytes_max_(align_up(bytes_max, kPageBytes)), budget_(budget) {
   mapping_bytes_ = bytes_max_ + kPageBytes;
   void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -66,6 +66,10 @@ HotPages::HotPages(std::uint64_t bytes_max, HotBudget* budget)
   mapping_ = static_cast<std::byte*>(mapping);
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   first_page_ = mapping_ + (align_up(address, kPageBytes) - address);
+  if (backing_fd >= 0) {
+    const void* mapped = mmap(first_page_, bytes_max_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, backing_fd, 0);
+    if (mapped == MAP_FAILED) bytes_max_ = 0;
+  }
   // Only a wish: without huge pages everything works, slower.
   static_cast<void>(madvise(first_page_, bytes_max_, MADV_HUGEPAGE));
 }

@@ -47,7 +47,8 @@ class HotPages {
 
   /// `bytes_max` is rounded up to whole pages; 0: every allocation fails. Address space is reserved at once, memory is taken when touched.
   /// Pages also count against `budget`, when there is one; it outlives this object.
-  explicit HotPages(std::uint64_t bytes_max, HotBudget* budget = nullptr);
+  /// `backing_fd`: a file of at least `bytes_max` whose mapping is used as the memory; -1: DRAM. It may be closed after.
+  explicit HotPages(std::uint64_t bytes_max, HotBudget* budget = nullptr, int backing_fd = -1);
   ~HotPages();
   HotPages(const HotPages&) = delete;
   HotPages& operator=(const HotPages&) = delete;

@@ -61,5 +61,59 @@ TEST_F(TpccTrial, LosesNothingAcknowledgedWhenItIsKilled) {
   EXPECT_EQ(report->kills, 2U);
 }
 
+/// The SSD's file on a disk, the rest in memory.
+class TpccConfiguration : public ::testing::TestWithParam<Configuration> {
+ protected:
+  TpccConfiguration()
+      : scratch_(GetParam() == Configuration::MmdbSsd ? test::ScratchDirectory::Disk : test::ScratchDirectory::Memory) {}
+  [[nodiscard]] TrialOptions options() const {
+    TrialOptions options = small_trial(scratch_.path() / "pool", 2);
+    options.nvm_bytes = 512ULL << 20U;
+    options.log_bytes = 128ULL << 20U;
+    options.run.seconds = 0.3;
+    options.configuration = GetParam();
+    return options;
+  }
+
+ private:
+  test::ScratchDirectory scratch_;
+};
+
+TEST_P(TpccConfiguration, KeepsAllConditions) {
+  const auto result = run_trial(options());
+  ASSERT_TRUE(result.is_ok()) << result.status().to_string();
+  EXPECT_TRUE(result->check->passed()) << result->check->first_violation();
+  EXPECT_GT(result->run.committed(), 0U);
+}
+
+TEST_P(TpccConfiguration, LosesNothingAcknowledgedWhenItIsKilled) {
+  const auto report = run_kill_loop(options(), 1);
+  ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TpccConfiguration, ::testing::ValuesIn(all_configurations()), [](const auto& tested) {
+  std::string name = configuration_name(tested.param);
+  std::erase(name, '-');
+  return name;
+});
+
+TEST_F(TpccTrial, WithoutLogKeepsAllConditionsButNotKills) {
+  TrialOptions options = small_trial(scratch_.path() / "pool", 2);
+  options.log_off = true;
+  options.run.seconds = 0.3;
+  const auto result = run_trial(options);
+  ASSERT_TRUE(result.is_ok()) << result.status().to_string();
+  EXPECT_TRUE(result->check->passed()) << result->check->first_violation();
+  EXPECT_EQ(result->run.log_bytes, 0U);
+  EXPECT_EQ(run_kill_loop(options, 1).status().code(), Code::InvalidArgument);
+}
+
+TEST(TpccConfigurations, AreFoundByTheirNames) {
+  for (const Configuration configuration : all_configurations()) {
+    EXPECT_EQ(*find_configuration(configuration_name(configuration)), configuration);
+  }
+  EXPECT_EQ(find_configuration("mmdb").status().code(), Code::InvalidArgument);
+}
+
 }  // namespace
 }  // namespace nvmdb::tpcc
