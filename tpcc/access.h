@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
+#include <thread>
 
 #include "engine/transaction.h"
 #include "tpcc/inputs.h"
@@ -9,6 +11,25 @@
 
 /// Typed access to rows, for the transactions.
 namespace nvmdb::tpcc {
+
+[[nodiscard]] inline Status status_of(const Status& status) { return status; }
+template <class T>
+[[nodiscard]] Status status_of(const Result<T>& result) {
+  return result.status();
+}
+
+/// For reads outside the mix: runs `read` again while a record is busy, which the checkpoint makes it for a moment, for
+/// about a second at most.
+template <class Read>
+[[nodiscard]] auto read_patiently(const Read& read) -> decltype(read()) {
+  constexpr int kAttemptsMax = 1000;
+  for (int attempt = 1; attempt < kAttemptsMax; ++attempt) {
+    auto result = read();
+    if (status_of(result).code() != Code::Conflict) return result;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return read();
+}
 
 /// The row of `key`. Errors: Corruption when it is not there: the transactions ask only for rows that must be.
 template <class Row>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tpcc/access.h"
@@ -42,26 +43,35 @@ class Collector {
  private:
   using Visit = std::function<Status(const index::Key&, ByteSpan)>;
 
-  /// One transaction per range: nobody writes, and sets stay small.
+  /// One transaction per range: nobody writes, and sets stay small. Goes on behind the last row where a record was busy.
   [[nodiscard]] Status scan(Table table, const index::Key& low, const index::Key& high, const Visit& visit) {
-    engine::Transaction transaction = session_.begin();
+    std::optional<index::Key> last;
     Status failure;
-    NVMDB_TRY(transaction.scan(table, low, high, [&](const index::Key& key, ByteSpan row) {
-      failure = visit(key, row);
-      return failure.is_ok();
+    NVMDB_TRY(read_patiently([&] {
+      engine::Transaction transaction = session_.begin();
+      return transaction.scan(table, last ? *last : low, high, [&](const index::Key& key, ByteSpan row) {
+        if (last && key == *last) return true;
+        last = key;
+        failure = visit(key, row);
+        return failure.is_ok();
+      });
     }));
     return failure;
+  }
+  template <class Row>
+  [[nodiscard]] Result<Row> read(Table table, const index::Key& key) {
+    return read_patiently([&] {
+      engine::Transaction transaction = session_.begin();
+      return read_row<Row>(transaction, table, key);
+    });
   }
   [[nodiscard]] static Status impossible(const char* what, const index::Key& key) {
     return Status::corruption(std::string("TPC-C: ") + what + " of key " + key.to_string() + " cannot be");
   }
 
   [[nodiscard]] Status collect_warehouse(std::uint32_t w) {
-    {
-      engine::Transaction transaction = session_.begin();
-      NVMDB_ASSIGN(const auto ytd, read_row<WarehouseYtdRow>(transaction, kWarehouseYtd, warehouse_key(w)));
-      facts_.warehouse_ytd[w - 1] = ytd.ytd;
-    }
+    NVMDB_ASSIGN(const auto ytd, read<WarehouseYtdRow>(kWarehouseYtd, warehouse_key(w)));
+    facts_.warehouse_ytd[w - 1] = ytd.ytd;
     NVMDB_TRY(scan(kStock, stock_key(w, 0), stock_key(w, ~0U), [&](const index::Key& key, ByteSpan bytes) {
       const auto row = row_of<StockRow>(bytes);
       const auto item = static_cast<std::uint32_t>(key.words[0]);
@@ -94,13 +104,10 @@ class Collector {
 
   [[nodiscard]] Status collect_district(std::uint32_t w, std::uint32_t d) {
     DistrictFacts& district = facts_.district(w, d);
-    {
-      engine::Transaction transaction = session_.begin();
-      NVMDB_ASSIGN(const auto ytd, read_row<DistrictYtdRow>(transaction, kDistrictYtd, district_key(w, d)));
-      NVMDB_ASSIGN(const auto next, read_row<DistrictNextRow>(transaction, kDistrictNext, district_key(w, d)));
-      district.ytd = ytd.ytd;
-      district.next_o_id = next.next_o_id;
-    }
+    NVMDB_ASSIGN(const auto ytd, read<DistrictYtdRow>(kDistrictYtd, district_key(w, d)));
+    NVMDB_ASSIGN(const auto next, read<DistrictNextRow>(kDistrictNext, district_key(w, d)));
+    district.ytd = ytd.ytd;
+    district.next_o_id = next.next_o_id;
     NVMDB_TRY(scan(kCustomerBalance, customer_key(w, d, 1), customer_key(w, d, kCustomersPerDistrict),
                    [&](const index::Key& key, ByteSpan bytes) {
                      const auto row = row_of<CustomerBalanceRow>(bytes);

@@ -11,6 +11,7 @@
 
 #include "storage/base/clock.h"
 #include "storage/base/mutex.h"
+#include "tpcc/access.h"
 #include "tpcc/random.h"
 
 namespace nvmdb::tpcc {
@@ -236,8 +237,8 @@ Status run_tasks(engine::Database& database, const LoadOptions& options, const S
 
 }  // namespace
 
-Result<std::optional<StateRow>> loaded_state(engine::Database& database) {
-  NVMDB_ASSIGN(engine::Session session, database.session());
+namespace {
+Result<std::optional<StateRow>> read_state(engine::Session& session) {
   engine::Transaction transaction = session.begin();
   const Result<ByteSpan> row = transaction.read(kState, index::make_key(0));
   if (row.status().code() == Code::NotFound) return std::optional<StateRow>();
@@ -246,6 +247,12 @@ Result<std::optional<StateRow>> loaded_state(engine::Database& database) {
     return Status::corruption("the pool's TPC-C tables are of another version of this program");
   }
   return std::optional<StateRow>(row_of<StateRow>(*row));
+}
+}  // namespace
+
+Result<std::optional<StateRow>> loaded_state(engine::Database& database) {
+  NVMDB_ASSIGN(engine::Session session, database.session());
+  return read_patiently([&] { return read_state(session); });
 }
 
 Status load(engine::Database& database, const LoadOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "storage/base/clock.h"
 #include "storage/base/spin.h"
+#include "tpcc/access.h"
 #include "tpcc/loader.h"
 
 namespace nvmdb::tpcc {
@@ -64,14 +65,16 @@ Worker::Worker(Shared& shared, std::uint32_t number)
 
 Status Worker::start(engine::Session& session) {
   // The numbers of HISTORY rows go on behind those of earlier runs.
-  engine::Transaction transaction = session.begin();
+  constexpr std::uint64_t kNumbers = (1ULL << 40U) - 1;
   for (std::uint32_t w = 1; w <= shared_.warehouses; ++w) {
-    NVMDB_TRY(transaction.scan(kHistory, history_key(w, number_, 0), history_key(w, number_, (1ULL << 40U) - 1),
-                               [&](const index::Key& key, ByteSpan) {
-                                 next_history_ = std::max<std::uint64_t>(next_history_, (key.words[0] & ((1ULL << 40U) - 1)) + 1);
-                                 return false;
-                               },
-                               true));
+    NVMDB_TRY(read_patiently([&] {
+      engine::Transaction transaction = session.begin();
+      const auto visit = [&](const index::Key& key, ByteSpan) {
+        next_history_ = std::max<std::uint64_t>(next_history_, (key.words[0] & kNumbers) + 1);
+        return false;
+      };
+      return transaction.scan(kHistory, history_key(w, number_, 0), history_key(w, number_, kNumbers), visit, true);
+    }));
   }
   return Status::ok();
 }
