@@ -80,6 +80,7 @@ class Parser {
         "`nvmdb COMMAND --help` tells more of each command.");
     add_serve();
     add_ingest();
+    add_watch();
     add_listing(Command::Models, "models", "Models and domains that are stored",
                 "nvmdb models --format json");
     add_listing(Command::Runs, "runs", "Runs that are stored, newest first", "nvmdb runs --model wrf");
@@ -299,6 +300,31 @@ class Parser {
     sub->add_option("--domain", arguments_.ingest_domain, "Domain name (default: as the file says)");
     sub->add_flag("--server-path", arguments_.server_path,
                   "FILE is a path on the server, under its --ingest-root");
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON lines");
+  }
+
+  void add_watch() {
+    CLI::App* sub = command(Command::Watch, "watch",
+                            "Store the files of a directory as they become complete, until stopped",
+                            "nvmdb watch /data/wrf/run --pattern 'wrfout_d0*' --model wrf");
+    add_place(sub);
+    WatchArguments& watch = arguments_.watch;
+    sub->add_option("DIR", watch.directory, "Directory that a model writes into")->required();
+    sub->add_option("--pattern", watch.pattern,
+                    "Names of the files (default: all; a flag file wrfoutReady_d01_DATE always counts)")
+        ->type_name("GLOB");
+    sub->add_option("--model", arguments_.ingest_model, "Model name (default: as the file says)");
+    sub->add_option("--domain", arguments_.ingest_domain, "Domain name (default: as the file says)");
+    sub->add_option("--quiet", watch.quiet_seconds,
+                    "A file that nobody was seen to close is complete after so many seconds without a change "
+                    "(default: 10)")
+        ->check(CLI::Range(0, 86400))
+        ->type_name("SECONDS");
+    sub->add_option("--journal", watch.journal, "Where it is kept what was dealt with (default: DIR/.nvmdb-watch)")
+        ->type_name("FILE");
+    sub->add_flag("--once", watch.once, "Store what is complete now, then end");
+    sub->add_flag("-n,--dry-run", watch.dry_run, "List the files and whether they are complete; store nothing");
     sub->add_flag_callback(
         "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON lines");
   }

@@ -15,6 +15,7 @@ enum class Command : unsigned char {
   None,  ///< --help or --version was answered, or the arguments were wrong: see ParseOutcome
   Serve,
   Ingest,
+  Watch,
   Models,
   Runs,
   Params,
@@ -71,6 +72,15 @@ struct TpccArguments {
   bool think = false;
 };
 
+struct WatchArguments {
+  std::string directory;
+  std::string pattern = "*";
+  std::string journal;  ///< empty: in the directory
+  unsigned quiet_seconds = 10;
+  bool once = false;
+  bool dry_run = false;
+};
+
 /// What the command line says, checked as far as it can be without the database.
 struct Arguments {
   Command command = Command::None;
@@ -88,6 +98,7 @@ struct Arguments {
   ServeArguments serve;
   CalibrateArguments calibrate;
   TpccArguments tpcc;
+  WatchArguments watch;
   std::vector<std::string> files;
   std::string ingest_model;
   std::string ingest_domain;

@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/remote_client.h"
 #include "cli/table.h"
+#include "cli/watch_command.h"
 #include "server/instance.h"
 #include "server/local_client.h"
 
@@ -183,6 +184,7 @@ int run_command(const Arguments& arguments) {
   }
   server::Client& client = *connection->client;
   if (arguments.command == Command::Ingest) return run_ingest(arguments, client);
+  if (arguments.command == Command::Watch) return run_watch(arguments, client);
   const Status status = run_question(arguments, client);
   if (status.is_ok()) return kDone;
   tell_error(status);

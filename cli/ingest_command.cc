@@ -110,8 +110,9 @@ void tell_rejections(const std::string& file, const ingest::IngestReport& report
     tell_error(file + ": " + std::to_string(all - told) + " more were not stored; --json lists them");
 }
 
-/// One file; returns its exit code.
-int ingest_file(const std::string& file, const Arguments& arguments, server::Client& client) {
+}  // namespace
+
+FileOutcome ingest_file(const std::string& file, const Arguments& arguments, server::Client& client) {
   const bool json = arguments.format == Format::Json;
   const ingest::IngestOptions options{arguments.ingest_model, arguments.ingest_domain};
   Progress progress(file);
@@ -126,9 +127,9 @@ int ingest_file(const std::string& file, const Arguments& arguments, server::Cli
     const bool named = why.message().find(file) != std::string::npos;
     if (json) say(failure_json("failed", file, "", why));
     tell_error(named || client.unreachable() ? why.message() : file + ": " + why.message());
-    if (client.unreachable()) return kUnreachable;
+    if (client.unreachable()) return {kUnreachable, why};
     // A file that is not there is a failure of this command, not an empty answer.
-    return why.code() == Code::NotFound ? kFailed : exit_code_of(why.code());
+    return {why.code() == Code::NotFound ? kFailed : exit_code_of(why.code()), why};
   }
   tell_rejections(file, *report, json);
   const std::uint64_t rejected = report->rejections.size() + report->rejections_omitted;
@@ -140,11 +141,15 @@ int ingest_file(const std::string& file, const Arguments& arguments, server::Cli
         std::to_string(report->fields_unchanged) + " already there, " + std::to_string(rejected) +
         " not stored\n");
   }
-  if (rejected == 0) return kDone;
-  return report->fields_stored + report->fields_unchanged > 0 ? kPartlyDone : kRefused;
+  if (rejected == 0) return {};
+  if (report->fields_stored + report->fields_unchanged > 0) return {kPartlyDone, Status::ok()};
+  return {kRefused, Status::invalid_argument("nothing of it could be stored")};
 }
 
-}  // namespace
+int combine_exit_codes(int worst, int code) {
+  if (worst == kDone || code == worst) return code;
+  return code == kDone ? worst : kFailed;
+}
 
 std::vector<RejectionLine> rejection_lines(const std::vector<ingest::Rejection>& rejections) {
   const std::string mark = ", level ";
@@ -171,11 +176,10 @@ int run_ingest(const Arguments& arguments, server::Client& client) {
   int worst = kDone;
   bool some_stored = false;
   for (const std::string& file : arguments.files) {
-    const int code = ingest_file(file, arguments, client);
+    const int code = ingest_file(file, arguments, client).exit_code;
     if (code == kUnreachable) return code;
     if (code == kDone || code == kPartlyDone) some_stored = true;
-    if (worst == kDone) worst = code;
-    if (worst != kDone && code != worst && code != kDone) worst = kFailed;
+    worst = combine_exit_codes(worst, code);
   }
   return worst != kDone && some_stored ? kPartlyDone : worst;
 }

@@ -10,6 +10,16 @@
 
 namespace nvmdb::cli {
 
+/// What became of a file.
+struct FileOutcome {
+  int exit_code = 0;
+  Status why;  ///< of a file that was not stored at all
+};
+/// Stores one file and tells of it, as `ingest` does.
+[[nodiscard]] FileOutcome ingest_file(const std::string& file, const Arguments& arguments, server::Client& client);
+/// The exit code of several files: `worst` so far and that of one more.
+[[nodiscard]] int combine_exit_codes(int worst, int code);
+
 /// `ingest`: stores each file, tells of each step as it becomes durable, and returns the exit code: done,
 /// partly done (something was rejected, or some of several files failed), or that of the failure.
 [[nodiscard]] int run_ingest(const Arguments& arguments, server::Client& client);

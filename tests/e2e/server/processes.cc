@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -63,13 +64,35 @@ Finished run_nvmdb(const std::vector<std::string>& words) {
   return finished;
 }
 
+BackgroundNvmdb::BackgroundNvmdb(const std::vector<std::string>& words) {
+  static int number = 0;
+  log_ = std::filesystem::temp_directory_path() /
+         ("nvmdb_e2e_" + std::to_string(::getpid()) + "_background_" + std::to_string(++number) + ".log");
+  pid_ = spawn(words, log_, log_);
+}
+
+BackgroundNvmdb::~BackgroundNvmdb() {
+  stop(SIGKILL);
+  std::filesystem::remove(log_);
+}
+
+std::string BackgroundNvmdb::output() const { return text_of(log_); }
+
+int BackgroundNvmdb::stop(int signal) {
+  if (pid_ < 0) return -1;
+  ::kill(pid_, signal);
+  const int code = wait_for(pid_);
+  pid_ = -1;
+  return code;
+}
+
 ServerProcess::ServerProcess(const std::filesystem::path& pool, const std::vector<std::string>& more) {
   static int number = 0;
   log_ = std::filesystem::temp_directory_path() /
          ("nvmdb_e2e_" + std::to_string(::getpid()) + "_" + std::to_string(++number) + ".log");
-  std::vector<std::string> words = {"serve",  "--pool",   pool.string(), "--nvm",
-                                    "256MiB", "--listen", "127.0.0.1:0"};
+  std::vector<std::string> words = {"serve", "--pool", pool.string(), "--nvm", "256MiB"};
   words.insert(words.end(), more.begin(), more.end());
+  if (std::ranges::find(more, "--listen") == more.end()) words.insert(words.end(), {"--listen", "127.0.0.1:0"});
   pid_ = spawn(words, log_, log_);
   const std::string mark = "listening on ";
   for (int i = 0; i < 600 && address_.empty(); ++i) {

@@ -18,6 +18,24 @@ struct Finished {
 /// Runs `nvmdb WORDS...` to its end, standard output and error in files (so: not a terminal).
 [[nodiscard]] Finished run_nvmdb(const std::vector<std::string>& words);
 
+/// `nvmdb WORDS...` beside the test; killed when it is still there at the end.
+class BackgroundNvmdb {
+ public:
+  explicit BackgroundNvmdb(const std::vector<std::string>& words);
+  ~BackgroundNvmdb();
+  BackgroundNvmdb(const BackgroundNvmdb&) = delete;
+  BackgroundNvmdb& operator=(const BackgroundNvmdb&) = delete;
+
+  /// What it printed so far.
+  [[nodiscard]] std::string output() const;
+  /// Sends the signal; returns the exit code, or 128 + the signal that ended it.
+  int stop(int signal);
+
+ private:
+  pid_t pid_ = -1;
+  std::filesystem::path log_;
+};
+
 /// `nvmdb serve` on a free port; stopped with SIGTERM.
 class ServerProcess {
  public:
