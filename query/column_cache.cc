@@ -62,22 +62,30 @@ std::vector<const std::byte*> plain_values(const engine::FieldColumn& column,
 
 }  // namespace
 
+std::shared_ptr<const ResolvedSelection> ColumnCache::look_up(const engine::ReadView& view, const std::string& key,
+                                                              std::uint64_t event) {
+  std::shared_ptr<const ResolvedSelection> found;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto at = known_.find(key); at != known_.end()) found = at->second;
+  }
+  if (found == nullptr || found->event != event || found->generation != store_.cache().generation()) return nullptr;
+  const auto column = store_.column(view, found->selected.key);
+  return column.is_ok() && *column == found->column ? found : nullptr;
+}
+
+std::shared_ptr<const ResolvedSelection> ColumnCache::known(const engine::ReadView& view, const Selection& selection) {
+  const std::uint64_t event = store_.catalogue().change_count();
+  return look_up(view, selection_bytes(selection), event);
+}
+
 Result<std::shared_ptr<const ResolvedSelection>> ColumnCache::resolve(const engine::ReadView& view,
                                                                       const Selection& selection) {
   const std::string key = selection_bytes(selection);
   for (int attempt = 1;; ++attempt) {
     // One load: what changes the catalogue says so before anybody is told that it is done.
     const std::uint64_t event = store_.catalogue().change_count();
-    std::shared_ptr<const ResolvedSelection> known;
-    {
-      const MutexLock lock(mutex_);
-      if (const auto found = known_.find(key); found != known_.end()) known = found->second;
-    }
-    const bool same = known != nullptr && known->event == event && known->generation == store_.cache().generation();
-    if (same) {
-      const auto column = store_.column(view, known->selected.key);
-      if (column.is_ok() && *column == known->column) return known;
-    }
+    if (auto found = look_up(view, key, event); found != nullptr) return found;
     auto made = carry_out(view, selection, event);
     // The run may have been dropped, or a step replaced, between looking it up and reading it.
     if (!made.is_ok() && made.status().code() == Code::NotFound && attempt < kAttempts) {

@@ -35,14 +35,21 @@ struct ResolvedSelection {
 class ColumnCache {
  public:
   explicit ColumnCache(engine::FieldStore& store) : store_(store), indexes_(store.catalogue()) {}
+  /// What resolve() found before and still holds; nullptr when there is no such.
+  [[nodiscard]] std::shared_ptr<const ResolvedSelection> known(const engine::ReadView& view, const Selection& selection);
   /// Errors: those of select_column().
   [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> resolve(const engine::ReadView& view,
                                                                          const Selection& selection);
+
+  /// What a run holds. Errors: as Catalogue::inventory().
+  [[nodiscard]] Result<std::shared_ptr<const RunIndex>> index_of(const engine::Run& run) { return indexes_.get(run); }
 
   /// It was asked for a series: columns for which that is so often get a copy, and keep it as long as it is so.
   void note_series(const ResolvedSelection& known);
 
  private:
+  [[nodiscard]] std::shared_ptr<const ResolvedSelection> look_up(const engine::ReadView& view, const std::string& key,
+                                                                 std::uint64_t event);
   [[nodiscard]] Result<std::shared_ptr<const ResolvedSelection>> carry_out(const engine::ReadView& view,
                                                                            const Selection& selection,
                                                                            std::uint64_t event);

@@ -78,23 +78,6 @@ std::string parameter_words(const RunIndex::Row& row) {
   return full_name(p) + " (" + p.long_name + ", " + p.units + ")";
 }
 
-Rows named_rows(const RunIndex& index, const std::string& name) {
-  Rows all;
-  for (const RunIndex::Row& row : index.rows) all.push_back(&row);
-  Rows found = filtered(all, [&](const RunIndex::Row* row) { return row->parameter->short_name == name; });
-  if (found.empty())
-    found = filtered(all, [&](const RunIndex::Row* row) { return is_named(*row->parameter, name); });
-  for (const Spelling& spelling : found.empty() ? other_spellings(name) : std::span<const Spelling>()) {
-    found = filtered(all, [&](const RunIndex::Row* row) {
-      return row->parameter->short_name == spelling.name &&
-             (spelling.level_type.empty() ||
-              (row->level_type == spelling.level_type && same_level(row->row.level, spelling.level)));
-    });
-    if (!found.empty()) break;
-  }
-  return found;
-}
-
 Status no_such_parameter(const RunIndex& index, const std::string& name) {
   Rows all;
   for (const RunIndex::Row& row : index.rows) all.push_back(&row);
@@ -126,7 +109,7 @@ Status in_no_run(const Selection& selection, const std::vector<engine::Run>& run
 /// Fills `rows` with what fits the selection but for ambiguities, or notes why nothing does.
 bool narrow_rows(const Selection& selection, const RunIndex& index, Rows& rows, Failure& failure) {
   const std::string run = engine::format_run(index.run.key);
-  rows = named_rows(index, selection.parameter);
+  rows = rows_named(index, selection.parameter);
   if (rows.empty()) {
     failure.note(Stage::Parameter, no_such_parameter(index, selection.parameter));
     return false;
@@ -224,6 +207,23 @@ Status no_such_run(const Selection& selection, const std::vector<engine::Run>& r
 }
 
 }  // namespace
+
+std::vector<const RunIndex::Row*> rows_named(const RunIndex& index, const std::string& name) {
+  Rows all;
+  for (const RunIndex::Row& row : index.rows) all.push_back(&row);
+  Rows found = filtered(all, [&](const RunIndex::Row* row) { return row->parameter->short_name == name; });
+  if (found.empty())
+    found = filtered(all, [&](const RunIndex::Row* row) { return is_named(*row->parameter, name); });
+  for (const Spelling& spelling : found.empty() ? other_spellings(name) : std::span<const Spelling>()) {
+    found = filtered(all, [&](const RunIndex::Row* row) {
+      return row->parameter->short_name == spelling.name &&
+             (spelling.level_type.empty() ||
+              (row->level_type == spelling.level_type && same_level(row->row.level, spelling.level)));
+    });
+    if (!found.empty()) break;
+  }
+  return found;
+}
 
 bool fits(const Selection& selection, const engine::Run& run) {
   return (selection.model.empty() || selection.model == run.key.model) &&

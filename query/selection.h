@@ -31,6 +31,9 @@ using IndexOfRun = std::function<Result<std::shared_ptr<const RunIndex>>(const e
                                                    const std::vector<engine::Run>& runs,
                                                    const IndexOfRun& index_of);
 
+/// The rows of the parameter `name`, as select_column() understands names; of any member, level type and level.
+[[nodiscard]] std::vector<const RunIndex::Row*> rows_named(const RunIndex& index, const std::string& name);
+
 /// Indexes of the steps that are asked. Where a lone step or a valid time is asked, instants win over
 /// intervals that end there.
 [[nodiscard]] std::vector<std::uint32_t> select_steps(const Selection& selection,

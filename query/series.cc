@@ -2,92 +2,26 @@
 #include <cstring>
 #include <limits>
 
+#include "query/derived_answers.h"
 #include "query/engine_state.h"
 #include "query/place_search.h"
+#include "query/point_placer.h"
 
 namespace nvmdb::query {
 namespace {
 
 constexpr std::size_t kStepsAhead = 8;  // prefetched while one is read: each is a line of another page
 constexpr std::size_t kPlainAhead = 32;
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kPointsAhead = 16;  // of them at most
-
-constexpr std::uint64_t kOutside = std::numeric_limits<std::uint64_t>::max();
-
-/// Where the points asked are in one grid.
-struct PlacedPoints {
-  std::vector<std::uint64_t> indexes;  // of the nearest grid point, or kOutside
-  std::vector<Stencil> stencils;       // bilinear only; none of its corners counts when the point is outside
-
-  [[nodiscard]] std::uint64_t first_index(std::size_t point) const {
-    return stencils.empty() ? indexes[point] : stencils[point].corners[0].index;
-  }
-};
-
-/// Places the points asked in each grid that the steps have: a moving nest has another one at each step.
-class PointPlacer {
- public:
-  explicit PointPlacer(const SeriesRequest& request)
-      : request_(request), found_(request.points.size(), false), located_(request.points.size()) {
-    for (std::size_t i = 0; i < request.points.size(); ++i) located_[i].asked = request.points[i];
-  }
-
-  [[nodiscard]] PlacedPoints place(const Geometry& geometry) {
-    PlacedPoints placed;
-    placed.indexes.assign(request_.points.size(), kOutside);
-    const bool bilinear = request_.interpolation == Interpolation::Bilinear;
-    if (bilinear) placed.stencils.resize(request_.points.size());
-    for (std::size_t i = 0; i < request_.points.size(); ++i) {
-      const auto nearest = geometry.nearest(request_.points[i]);
-      const auto stencil =
-          bilinear && nearest.is_ok() ? geometry.bilinear(request_.points[i]) : Result<Stencil>(Stencil{});
-      if (!nearest.is_ok() || !stencil.is_ok()) continue;
-      placed.indexes[i] = nearest->index;
-      if (bilinear) placed.stencils[i] = *stencil;
-      if (found_[i]) continue;
-      found_[i] = true;
-      located_[i] = {request_.points[i], nearest->position, nearest->index, nearest->distance_m};
-    }
-    return placed;
-  }
-
-  /// Where each point was first found.
-  /// Errors: InvalidArgument (a point is outside the grids of all steps; `last` is the last of them).
-  [[nodiscard]] Result<std::vector<LocatedPoint>> located(const Geometry& last) {
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (found_[i]) continue;
-      NVMDB_TRY(last.nearest(request_.points[i]).status());
-      NVMDB_TRY(last.bilinear(request_.points[i]).status());
-    }
-    return std::move(located_);
-  }
-
- private:
-  const SeriesRequest& request_;
-  std::vector<bool> found_;
-  std::vector<LocatedPoint> located_;
-};
 
 void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
   const std::size_t count = std::min(placed.indexes.size(), kPointsAhead);
   for (std::size_t point = 0; point < count; ++point) {
     const std::uint64_t index = placed.first_index(point);
-    if (index == kOutside) continue;
+    if (index == PlacedPoints::kOutside) continue;
     const std::uint64_t at = index * ref.field.encoding.width_bytes;
     if (at < ref.extent.size()) __builtin_prefetch(ref.extent.data() + at);
   }
-}
-
-/// A missing corner makes the value missing; a corner that counts nothing is not in the stencil.
-template <class ValueAt>
-float interpolate(const ValueAt& value_at, const Stencil& stencil) {
-  if (stencil.count == 0) return kMissing;
-  double sum = 0;
-  for (std::uint32_t i = 0; i < stencil.count; ++i) {
-    sum += stencil.corners[i].weight * static_cast<double>(value_at(stencil.corners[i].index));
-  }
-  return static_cast<float>(sum);
 }
 
 /// Reads one step of all points; values of one point are `stride` apart.
@@ -95,7 +29,7 @@ void read_step(const met::Decoder& decoder, const PlacedPoints& placed, float* v
   if (placed.stencils.empty()) {
     for (std::size_t point = 0; point < placed.indexes.size(); ++point) {
       const std::uint64_t index = placed.indexes[point];
-      values[point * stride] = index == kOutside ? kMissing : decoder.at(index);
+      values[point * stride] = index == PlacedPoints::kOutside ? PlacedPoints::kMissing : decoder.at(index);
     }
     return;
   }
@@ -110,8 +44,8 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
                 std::vector<float>& values) {
   for (std::size_t point = 0; point < indexes.size(); ++point) {
     float* const out = values.data() + point * steps.size();
-    if (indexes[point] == kOutside) {
-      std::fill_n(out, steps.size(), kMissing);
+    if (indexes[point] == PlacedPoints::kOutside) {
+      std::fill_n(out, steps.size(), PlacedPoints::kMissing);
       continue;
     }
     const std::size_t at = indexes[point] * sizeof(float);
@@ -134,8 +68,8 @@ void read_hot(const engine::HotColumn& hot, const std::vector<std::uint32_t>& ch
       for (std::size_t i = 0; i < chosen.size(); ++i) {
         out[i] = interpolate([&](std::uint64_t index) { return hot.series(index)[chosen[i]]; }, stencil);
       }
-    } else if (placed.indexes[point] == kOutside) {
-      std::fill_n(out, chosen.size(), kMissing);
+    } else if (placed.indexes[point] == PlacedPoints::kOutside) {
+      std::fill_n(out, chosen.size(), PlacedPoints::kMissing);
     } else if (const float* const from = hot.series(placed.indexes[point]); one_range) {
       std::memcpy(out, from + chosen.front(), chosen.size() * sizeof(float));
     } else {
@@ -157,7 +91,9 @@ using State = QueryEngine::State;
 
 Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsewhere& elsewhere) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
-  NVMDB_ASSIGN(const auto resolved, state.columns.resolve(view, request.selection));
+  NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
+  if (found.computed != nullptr) return derived_series(state, *found.computed, request, elsewhere);
+  const std::shared_ptr<const ResolvedSelection>& resolved = found.stored;
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
   const std::vector<engine::FieldRef>& fields = resolved->column->fields;
   const std::vector<std::uint32_t>& chosen = resolved->fields;
@@ -169,7 +105,7 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
   }
   engine::GridId grid = fields[chosen[0]].field.grid;
   NVMDB_ASSIGN(auto geometry, state.geometries.get(grid));
-  PointPlacer placer(request);
+  PointPlacer placer(request.points, request.interpolation);
   PlacedPoints placed = placer.place(*geometry);
 
   SeriesAnswer answer;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "query/derived_answers.h"
 #include "query/engine_state.h"
 #include "query/geometry/window.h"
 #include "query/place_search.h"
@@ -56,7 +57,9 @@ Window bare_window(const met::Grid& grid) {
 
 Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request, Elsewhere& elsewhere) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
-  NVMDB_ASSIGN(const auto resolved, state.columns.resolve(view, request.selection));
+  NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
+  if (found.computed != nullptr) return derived_slab(state, *found.computed, request, elsewhere);
+  const std::shared_ptr<const ResolvedSelection>& resolved = found.stored;
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
   NVMDB_ASSIGN(const std::uint32_t field, only_field(request, *resolved));
   const engine::FieldRef& ref = resolved->column->fields[field];
@@ -110,9 +113,9 @@ Result<std::vector<SlabRequest>> QueryEngine::slabs(const SlabRequest& request) 
   NVMDB_ASSIGN(const SlabAnswer first, slab(one));
   pin(first.provenance, one.selection);
   NVMDB_ASSIGN(const engine::ReadView view, state_->store.view());
-  NVMDB_ASSIGN(const auto resolved, state_->columns.resolve(view, one.selection));
+  NVMDB_ASSIGN(const FoundSelection found, find_selected(*state_, view, one.selection));
   std::vector<SlabRequest> requests;
-  for (const met::Step& step : resolved->steps) {
+  for (const met::Step& step : found.stored != nullptr ? found.stored->steps : found.computed->steps()) {
     const met::StepSelector exactly{false, !step.is_instant(), step.start_seconds, step.end_seconds};
     const bool again = !requests.empty() && requests.back().selection.step->interval == exactly.interval &&
                        requests.back().selection.step->start_seconds == exactly.start_seconds &&
