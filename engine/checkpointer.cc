@@ -298,6 +298,7 @@ CheckpointStatistics Checkpointer::statistics() const {
   statistics.tuples_evicted = read(tuples_evicted_);
   statistics.tuples_moved = read(tuples_moved_);
   statistics.pages_collected = read(pages_collected_);
+  statistics.retired_pages = read(retired_pages_);
   statistics.last_cycle_ns = read(last_cycle_ns_);
   const TuplePageStatistics pages = database_.tuple_pages->statistics();
   statistics.pages = pages.checkpoint_pages;

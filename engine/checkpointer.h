@@ -86,6 +86,8 @@ class Checkpointer {
   void retire_page(TuplePage& page);
   /// Releases retired pages that no reader can be in.
   [[nodiscard]] Status release_retired();
+  /// Waits while many retired pages wait for readers that do go on.
+  [[nodiscard]] Status await_readers();
 
   // eviction.cc
   void evict();
@@ -103,6 +105,7 @@ class Checkpointer {
     std::uint64_t epoch;
   };
   Fifo<Retired> retired_;
+  std::uint64_t long_reader_ = 0;  ///< the epoch of a reader that was waited for in vain
 
   Mutex cycle_mutex_;
   TableId evict_table_ = 0;
@@ -121,6 +124,7 @@ class Checkpointer {
   std::atomic<std::uint64_t> tuples_evicted_{0};
   std::atomic<std::uint64_t> tuples_moved_{0};
   std::atomic<std::uint64_t> pages_collected_{0};
+  std::atomic<std::uint64_t> retired_pages_{0};
   std::atomic<std::uint64_t> last_cycle_ns_{0};
   std::atomic<std::uint64_t> last_end_ns_{0};
 

@@ -66,6 +66,7 @@ struct CheckpointStatistics {
   std::uint64_t last_cycle_ns = 0;
   std::uint64_t pages = 0;           ///< checkpoint pages now
   std::uint64_t overflow_pages = 0;  ///< now
+  std::uint64_t retired_pages = 0;   ///< of all these, emptied ones that wait for readers, now
   std::uint64_t live_bytes = 0;      ///< in them, now
   std::uint64_t written_bytes = 0;   ///< to checkpoint pages, all in all
   std::uint64_t tuples_written = 0;

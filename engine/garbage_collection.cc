@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <limits>
+#include <thread>
 
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
@@ -18,6 +20,11 @@ constexpr std::uint64_t kGarbageBytesMin = kPageBytes / 16;
 constexpr std::uint64_t kTombstoneShare = 4;
 constexpr std::uint64_t kTombstoneBytesMin = kPageBytes / 4;
 constexpr std::size_t kPagesPerCall = 32;
+/// Of the pages in use, as many retired ones may wait for readers before the checkpointer waits too.
+constexpr std::uint64_t kRetiredShare = 20;
+/// A reader that stays longer is no thread that lost its processor, but a long scan.
+constexpr std::chrono::milliseconds kReaderPatience{50};
+constexpr std::chrono::microseconds kReaderLook{200};
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -116,7 +123,32 @@ Status Checkpointer::collect_garbage() {
     TuplePage* victim = choose_page(count_pages(all), database_.options.checkpoint);
     if (victim == nullptr) return Status::ok();
     NVMDB_TRY(empty_page(*victim, all));
+    NVMDB_TRY(await_readers());
+  }
+  return Status::ok();
+}
+
+/// Without it, a writer that loses its processor in the middle of a transaction would keep pages from being released while the
+/// checkpointer fills new ones.
+Status Checkpointer::await_readers() {
+  NVMDB_TRY(release_retired());
+  const auto enough = [&] {
+    const std::uint64_t allowed = std::max(database_.options.checkpoint.spare_pages,
+                                           database_.tuple_pages->statistics().checkpoint_pages / kRetiredShare);
+    return retired_.size() <= allowed;
+  };
+  std::uint64_t oldest = database_.clock->oldest_pinned().value;
+  auto since = std::chrono::steady_clock::now();
+  while (!enough() && oldest != long_reader_) {
+    std::this_thread::sleep_for(kReaderLook);
     NVMDB_TRY(release_retired());
+    const std::uint64_t now = database_.clock->oldest_pinned().value;
+    if (now != oldest) {
+      oldest = now;
+      since = std::chrono::steady_clock::now();
+    } else if (std::chrono::steady_clock::now() - since > kReaderPatience) {
+      long_reader_ = oldest;
+    }
   }
   return Status::ok();
 }
@@ -181,6 +213,7 @@ void Checkpointer::retire_page(TuplePage& page) {
   page.retired = true;
   pages_collected_.fetch_add(1, std::memory_order_relaxed);
   retired_.push({&page, database_.clock->retirement_epoch().value});
+  retired_pages_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Status Checkpointer::release_retired() {
@@ -193,6 +226,7 @@ Status Checkpointer::release_retired() {
   while (!retired_.empty() && retired_.front().epoch < oldest) {
     TuplePage* page = retired_.front().page;
     retired_.pop();
+    retired_pages_.fetch_sub(1, std::memory_order_relaxed);
     // A failed release leaves the page to the next start, which finds nothing new in it.
     NVMDB_TRY(database_.tuple_pages->release(*page));
   }
