@@ -494,7 +494,16 @@ class Parser {
         "--after", [this](std::uint64_t after) { arguments_.after = after; },
         "Only events above this sequence number (default: from now on, and follow)");
     sub->add_option("--count", arguments_.count, "Stop after so many events");
-    sub->add_flag("--follow", arguments_.follow, "Wait for more when there are no more");
+    sub->add_flag("--follow", arguments_.follow,
+                  "Wait for more when there are no more, also over a restart of the server");
+    sub->add_option("--exec", arguments_.event_command,
+                    "Run this for each event, with /bin/sh; $NVMDB_EVENT_MODEL, _RUN, _STEP_SECONDS, ... and a JSON "
+                    "line on standard input tell which")
+        ->type_name("COMMAND");
+    sub->add_option("--post", arguments_.event_url, "Send each event there as a CloudEvent")->type_name("URL");
+    sub->add_option("--state", arguments_.event_state,
+                    "Keep the last event dealt with in this file, and go on after it")
+        ->type_name("FILE");
     add_output(sub, false);
   }
 

@@ -107,6 +107,9 @@ struct Arguments {
   std::optional<std::uint64_t> after;
   std::uint64_t count = 0;  ///< of events; 0: no end
   bool follow = false;
+  std::string event_command;  ///< run for each event; empty: none
+  std::string event_url;      ///< gets each event; empty: none
+  std::string event_state;    ///< file that keeps the last event dealt with; empty: none
 };
 
 /// Outcome of reading the command line: arguments, or an exit code with everything said already.

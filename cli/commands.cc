@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/answer_writer.h"
+#include "cli/events_command.h"
 #include "cli/exit_codes.h"
 #include "cli/ingest_command.h"
 #include "cli/listings.h"
@@ -122,24 +123,6 @@ Status run_drop(const Arguments& arguments, server::Client& client) {
   return Status::ok();
 }
 
-Status run_events(const Arguments& arguments, server::Client& client) {
-  NVMDB_ASSIGN(Output output, Output::open(arguments.output));
-  const Format format = output.format(arguments.format);
-  // Lines, not a table: each event is told when it comes.
-  NVMDB_TRY(output.write(event_header(format)));
-  NVMDB_TRY(output.flush());
-  std::uint64_t seen = 0;
-  Status failure;
-  const bool follow = arguments.follow || !arguments.after;
-  NVMDB_TRY(client.watch(arguments.after, follow, [&](const engine::Event& event) {
-    failure = output.write(event_line(event, format));
-    if (failure.is_ok()) failure = output.flush();
-    return failure.is_ok() && (arguments.count == 0 || ++seen < arguments.count);
-  }));
-  NVMDB_TRY(failure);
-  return output.finish();
-}
-
 Status run_listing(const Arguments& arguments, server::Client& client) {
   const query::Selection& selection = arguments.selection;
   switch (arguments.command) {
@@ -166,8 +149,6 @@ Status run_question(const Arguments& arguments, server::Client& client) {
       return run_slab(arguments, client);
     case Command::Drop:
       return run_drop(arguments, client);
-    case Command::Events:
-      return run_events(arguments, client);
     default:
       return run_listing(arguments, client);
   }
@@ -185,6 +166,7 @@ int run_command(const Arguments& arguments) {
   server::Client& client = *connection->client;
   if (arguments.command == Command::Ingest) return run_ingest(arguments, client);
   if (arguments.command == Command::Watch) return run_watch(arguments, client);
+  if (arguments.command == Command::Events) return run_events(arguments, client);
   const Status status = run_question(arguments, client);
   if (status.is_ok()) return kDone;
   tell_error(status);

@@ -23,20 +23,6 @@ std::string_view state_name(engine::RunState state) {
   return "unknown";
 }
 
-std::string_view event_name(engine::Event::Kind kind) {
-  switch (kind) {
-    case engine::Event::Kind::StepVisible:
-      return "step_visible";
-    case engine::Event::Kind::StepReplaced:
-      return "step_replaced";
-    case engine::Event::Kind::RunComplete:
-      return "run_complete";
-    case engine::Event::Kind::RunDropped:
-      return "run_dropped";
-  }
-  return "unknown";
-}
-
 /// People read sizes; programs read bytes.
 Cell bytes_cell(std::uint64_t bytes, Format format) {
   if (format == Format::Text) return format_size(bytes);
@@ -106,6 +92,20 @@ std::string joined(const std::vector<std::string>& texts, Format format) {
 }
 
 }  // namespace
+
+std::string_view event_name(engine::Event::Kind kind) {
+  switch (kind) {
+    case engine::Event::Kind::StepVisible:
+      return "step_visible";
+    case engine::Event::Kind::StepReplaced:
+      return "step_replaced";
+    case engine::Event::Kind::RunComplete:
+      return "run_complete";
+    case engine::Event::Kind::RunDropped:
+      return "run_dropped";
+  }
+  return "unknown";
+}
 
 Status write_models(const std::vector<server::ModelRow>& rows, Format format, Output& output) {
   Table table({"model", "domain", "format", "runs", "oldest_run", "newest_run", "fields", "bytes"});

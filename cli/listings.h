@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/arguments.h"
@@ -23,6 +24,8 @@ namespace nvmdb::cli {
 
 /// Events are lines, told as they come; JSON is one object a line.
 [[nodiscard]] std::string event_header(Format format);
+/// "step_visible", "run_dropped", ...
+[[nodiscard]] std::string_view event_name(engine::Event::Kind kind);
 [[nodiscard]] std::string event_line(const engine::Event& event, Format format);
 
 }  // namespace nvmdb::cli
