@@ -3,6 +3,8 @@
 #include <atomic>
 #include <vector>
 
+#include "storage/base/fail_point.h"
+
 namespace nvmdb::engine {
 
 Status scan_checkpoint(RecoveryWork& work, wal::Epoch durable) {
@@ -21,6 +23,7 @@ Status scan_checkpoint(RecoveryWork& work, wal::Epoch durable) {
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint64_t> bytes{0};
   NVMDB_TRY(work.for_each(pages.size(), [&](RecoveryWorker& worker, std::size_t i) -> Status {
+    NVMDB_FAIL_POINT_TRY("recovery.page");
     TuplePage& page = *pages[i];
     RecoveryWorker::PageTotals totals;
     NVMDB_TRY(database.tuple_pages->for_each_slot(
@@ -36,7 +39,10 @@ Status scan_checkpoint(RecoveryWork& work, wal::Epoch durable) {
   }));
   database.recovery.checkpoint_tuples = work.versions();
   database.recovery.checkpoint_bytes = bytes.load(std::memory_order_relaxed);
-  for (const storage::PageId page : overflow) NVMDB_TRY(database.pages->release({page, 1}));
+  for (const storage::PageId page : overflow) {
+    NVMDB_FAIL_POINT_TRY("recovery.overflow");
+    NVMDB_TRY(database.pages->release({page, 1}));
+  }
   return Status::ok();
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/session_state.h"
 #include "storage/base/clock.h"
+#include "storage/base/fail_point.h"
 #include "storage/nvm/root_words.h"
 
 namespace nvmdb::engine {
@@ -174,6 +175,7 @@ Status Checkpointer::cycle() {
   }
   pages.close_overflow(database_.clock->retirement_epoch().value);
   NVMDB_TRY(release_retired());
+  NVMDB_FAIL_POINT_TRY("checkpoint.begin");
 
   Status captured = capture_all();
   if (captured.code() == Code::OutOfSpace) {
@@ -182,6 +184,7 @@ Status Checkpointer::cycle() {
     captured = capture_all();
   }
   NVMDB_TRY(captured);
+  NVMDB_FAIL_POINT_TRY("checkpoint.captured");
   NVMDB_TRY(publish());
   NVMDB_TRY(advance(covered));
   // Every tuple in these pages that is still the newest one of its row was on a list, and is checkpointed now.
@@ -250,6 +253,7 @@ Status Checkpointer::capture_locked(TableId table, RecordHead& head, const index
     arena_.rewind(mark);
     tuples_written_.fetch_add(1, std::memory_order_relaxed);
   }
+  NVMDB_FAIL_POINT("checkpoint.record");
   head.set_home(copy);
   if (old != nullptr && old != copy) pages.drop_row(old);
   head.set_dirty(false);
@@ -262,7 +266,9 @@ Status Checkpointer::publish() {
   TuplePages& pages = *database_.tuple_pages;
   pages.write_out();
   NVMDB_TRY(database_.log->wait_durable(newest_captured_.epoch()));
+  NVMDB_FAIL_POINT_TRY("checkpoint.durable");
   NVMDB_TRY(pages.publish());
+  NVMDB_FAIL_POINT("checkpoint.published");
   published_bytes_ = pages.written_bytes();
   return Status::ok();
 }
@@ -280,7 +286,9 @@ Status Checkpointer::advance(wal::Epoch covered) {
     storage::Door& root = database_.media.root_words();
     root.store8(storage::kCheckpointEpochWord * 8, covered.value);
     root.flush(storage::kCheckpointEpochWord * 8, 8);
+    NVMDB_FAIL_POINT_TRY("checkpoint.epoch");
     NVMDB_TRY(root.fence());
+    NVMDB_FAIL_POINT("checkpoint.advanced");
     covered_.store(covered.value, std::memory_order_relaxed);
   }
   return database_.log->release_through(covered).status();

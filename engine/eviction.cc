@@ -1,5 +1,6 @@
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 
@@ -50,6 +51,7 @@ std::uint64_t Checkpointer::evict_leaf(const index::LeafCopy& leaf) {
     Tuple* tuple = head->location().tuple();
     // Not dirty and not absent: the copy at home is this version, and it is published.
     if (!seen.absent() && !head->dirty() && head->home() != nullptr && tuple != nullptr) {
+      NVMDB_FAIL_POINT("evict.row");
       head->set_location(TupleAddress::in_nvm(head->home()));
       freed += tuple->block_bytes();
       memory_.retire_tuple(tuple);

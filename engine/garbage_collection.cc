@@ -7,6 +7,7 @@
 
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 
@@ -122,6 +123,7 @@ Status Checkpointer::collect_garbage() {
     const std::vector<TuplePage*> all = pages.pages();
     TuplePage* victim = choose_page(count_pages(all), database_.options.checkpoint);
     if (victim == nullptr) return Status::ok();
+    NVMDB_FAIL_POINT_TRY("gc.victim");
     NVMDB_TRY(empty_page(*victim, all));
     NVMDB_TRY(await_readers());
   }
@@ -175,7 +177,9 @@ Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& 
   });
   database_.clock->unpin(*slot_);
   // Also when the rest could not be moved: what was moved counts.
+  NVMDB_FAIL_POINT_TRY("gc.copied");
   NVMDB_TRY(store.publish());
+  NVMDB_FAIL_POINT("gc.published");
   // A record with a home stays: only the checkpointer takes the home away.
   for (const Move& move : moves) swing(move);
   tuples_moved_.fetch_add(moves.size(), std::memory_order_relaxed);
@@ -203,6 +207,7 @@ void Checkpointer::swing(const Move& move) {
   wal::Tid seen;
   while (!move.head->lock(seen)) {
   }
+  NVMDB_FAIL_POINT("gc.move");
   move.head->set_home(move.to);
   if (move.head->location().slot() == move.from) move.head->set_location(TupleAddress::in_nvm(move.to));
   move.head->unlock(seen);
@@ -211,6 +216,7 @@ void Checkpointer::swing(const Move& move) {
 
 void Checkpointer::retire_page(TuplePage& page) {
   page.retired = true;
+  NVMDB_FAIL_POINT("gc.retired");
   pages_collected_.fetch_add(1, std::memory_order_relaxed);
   retired_.push({&page, database_.clock->retirement_epoch().value});
   retired_pages_.fetch_add(1, std::memory_order_relaxed);
@@ -227,6 +233,7 @@ Status Checkpointer::release_retired() {
     TuplePage* page = retired_.front().page;
     retired_.pop();
     retired_pages_.fetch_sub(1, std::memory_order_relaxed);
+    NVMDB_FAIL_POINT_TRY("gc.release");
     // A failed release leaves the page to the next start, which finds nothing new in it.
     NVMDB_TRY(database_.tuple_pages->release(*page));
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "engine/log_codec.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 
@@ -27,6 +28,7 @@ Status redo(RecoveryWork& work, const wal::LogReader& log) {
   std::atomic<std::uint64_t> bytes{0};
   NVMDB_TRY(work.for_each(log.stream_count(), [&](RecoveryWorker& worker, std::size_t stream) {
     return log.for_each(static_cast<std::uint32_t>(stream), [&](const wal::LogRecord& record) -> Status {
+      NVMDB_FAIL_POINT_TRY("recovery.record");
       NVMDB_TRY(apply_record(worker, record));
       bytes.fetch_add(record.payload.size(), std::memory_order_relaxed);
       if ((records.fetch_add(1, std::memory_order_relaxed) + 1) % kProgressEvery == 0) {

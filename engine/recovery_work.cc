@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/session_state.h"
+#include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
 
@@ -271,6 +272,7 @@ std::uint64_t RecoveryWork::versions() const {
 }
 
 void RecoveryWork::forget(const UnlinkEntry& entry) {
+  NVMDB_FAIL_POINT("recovery.unlink");
   NVMDB_CHECK(entry.table->index->erase(entry.key, *database_.table_memory), "a deleted record is not in its index");
   if (Tuple* tuple = entry.head->location().tuple(); tuple != nullptr) database_.table_memory->free_tuple(tuple);
   if (entry.head->dirty()) {
@@ -294,6 +296,7 @@ Status RecoveryWork::apply_patches() {
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.tid < b.tid; });
   for (const Place& place : places) {
     const ByteSpan bytes = ByteSpan(place.worker->patch_bytes_).subspan(place.patch->at, place.patch->count);
+    NVMDB_FAIL_POINT_TRY("recovery.patch");
     NVMDB_TRY(place.worker->apply_patch(*place.patch, bytes));
   }
   return Status::ok();

@@ -6,6 +6,7 @@
 
 #include "storage/base/check.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 
 namespace nvmdb::engine {
@@ -135,6 +136,7 @@ void TuplePages::adopt(const std::byte* slot) {
   } else {
     door.flush(page.id.offset() + at, view.bytes());
   }
+  NVMDB_FAIL_POINT("checkpoint.adopt");
   touched_[page.id.region] = true;
   adopted_.push_back(slot);
   page.live_rows.fetch_add(view.bytes(), std::memory_order_relaxed);
@@ -144,6 +146,7 @@ void TuplePages::adopt(const std::byte* slot) {
 
 void TuplePages::write_staged(std::size_t bytes) {
   if (bytes == 0) return;
+  NVMDB_FAIL_POINT("checkpoint.write");
   door_of(*open_).copy_nontemporal(open_->id.offset() + staged_at_, ByteSpan(staged_).first(bytes));
   touched_[open_->id.region] = true;
   written_.fetch_add(bytes, std::memory_order_relaxed);
@@ -211,6 +214,7 @@ Result<const std::byte*> TuplePages::append(wal::Tid tid, TableId table, const i
 
 Result<const std::byte*> TuplePages::append_tombstone(wal::Tid tid, TableId table, const index::Key& key,
                                                       std::uint64_t barrier) {
+  NVMDB_FAIL_POINT_TRY("checkpoint.tombstone");
   const wal::Tid deletion{tid.order().value | wal::Tid::kAbsentBit};
   NVMDB_ASSIGN(const std::byte* slot,
                append_slot(deletion, table, key, std::as_bytes(std::span(&barrier, 1)), 0));
@@ -236,6 +240,7 @@ Status TuplePages::publish() {
   }
   // All slots and headers first: what the words below make valid must be there.
   NVMDB_TRY(fence_touched());
+  NVMDB_FAIL_POINT_TRY("checkpoint.slots");
   for (const std::byte* slot : adopted_) {
     const TuplePage& page = page_of(slot);
     const auto at = static_cast<std::uint64_t>(slot - page.base);
@@ -251,8 +256,10 @@ Status TuplePages::publish() {
     door.flush(page->id.offset() + kUsedWordOffset, 8);
     touched_[page->id.region] = true;
   }
+  NVMDB_FAIL_POINT_TRY("checkpoint.words");
   NVMDB_TRY(fence_touched());
   for (TuplePage* page : changed) {
+    NVMDB_FAIL_POINT_TRY("checkpoint.page");
     if (page->published == 0) NVMDB_TRY(allocator_.change(page->id, {storage::PageKind::Checkpoint, 0}));
     page->published = page->used;
   }

@@ -185,6 +185,7 @@ LogSegment LogSpace::next_segment(std::uint32_t stream) {
 }
 
 void LogSpace::seal(const LogSegment& segment) {
+  NVMDB_FAIL_POINT("wal.seal");
   const MutexLock lock(mutex_);
   sealed_.push_back(segment);
 }
@@ -205,11 +206,13 @@ Result<std::uint64_t> LogSpace::release_through(Epoch epoch) {
     sealed_.erase(first, sealed_.end());
   }
   for (std::size_t i = 0; i < due.size(); ++i) {
+    NVMDB_FAIL_POINT("wal.release");
     if (Status status = pages_.release({due[i].page, 1}); !status.is_ok()) {
       const MutexLock lock(mutex_);
       sealed_.insert(sealed_.end(), due.begin() + static_cast<std::ptrdiff_t>(i), due.end());
       return status;
     }
+    NVMDB_FAIL_POINT("wal.released");
     const MutexLock lock(mutex_);
     --segment_count_;
   }

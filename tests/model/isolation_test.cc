@@ -7,20 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "tests/model/list_append_run.h"
+#include "tests/support/settings.h"
 
 namespace nvmdb::test {
 namespace {
 
 constexpr std::uint64_t kRound = 100'000;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 RunResult run_and_print(const RunOptions& options) {
   const RunResult result = run_list_append(options);

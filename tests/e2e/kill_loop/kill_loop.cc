@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -69,11 +68,6 @@ void compare(const Journal& journal, const StepSet& visible, PoolFindings& findi
 std::vector<InputFile> kill_loop_files() {
   return {{NVMDB_SOURCE_DIR "/tests/data/wrf_cropped.nc", 4, 81, "2008-10-26T12Z"},
           {NVMDB_SOURCE_DIR "/tests/data/Madagascar.wave.7days.grb", 27, 3, "2016-03-01T06Z"}};
-}
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 void KillLoop::SetUp() {

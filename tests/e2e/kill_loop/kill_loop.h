@@ -25,8 +25,6 @@ struct InputFile {
 /// forecast: 3 messages a step (`grib_ls`).
 [[nodiscard]] std::vector<InputFile> kill_loop_files();
 
-[[nodiscard]] std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise);
-
 using StepSet = std::set<std::pair<std::string, std::int64_t>>;  ///< model, end of the step in seconds
 
 /// What the client of a server was told and what it asked for. Outlives every server.

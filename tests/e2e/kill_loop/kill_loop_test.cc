@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "storage/base/random.h"
+#include "tests/support/settings.h"
 
 namespace nvmdb::test {
 namespace {
@@ -31,8 +32,8 @@ void wait_for_the_moment(SeededRandom& random, const std::atomic<std::uint64_t>&
 }
 
 TEST_F(KillLoop, NoAcknowledgedStepIsLostAndNoneIsPartlyThere) {
-  const std::uint64_t seed = number_from_environment("NVMDB_KILL_SEED", 20240115);
-  const std::uint64_t kills = number_from_environment("NVMDB_KILLS", 200);
+  const std::uint64_t seed = setting("NVMDB_KILL_SEED", 20240115);
+  const std::uint64_t kills = setting("NVMDB_KILLS", 200);
   const std::vector<InputFile> files = kill_loop_files();
   SeededRandom random(seed);
   PoolFindings findings;
