@@ -39,8 +39,8 @@ Checkpointer::Checkpointer(Database::State& database)
 
 Checkpointer::~Checkpointer() {
   stop();
-  // No reader is left. What cannot be released is garbage that the next start finds.
-  for (; !retired_.empty(); retired_.pop()) static_cast<void>(database_.tuple_pages->release(*retired_.front().page));
+  // What cannot be released is garbage that the next start finds.
+  static_cast<void>(release_all_retired());
   database_.clock->release_slot(*slot_);
 }
 

@@ -38,6 +38,9 @@ class Checkpointer {
 
   /// One cycle in the calling thread, which holds no lock. Errors: OutOfSpace, IoError.
   [[nodiscard]] Status run_cycle();
+  /// In recovery, between the scan of the checkpoint and the redo, alone: collects garbage until `pages` pages are free,
+  /// or there is none worth it. Errors: OutOfSpace, IoError.
+  [[nodiscard]] Status make_room(std::uint64_t pages);
   /// For who has no log space or memory left: returns when a cycle that began now is over, or after a bounded time.
   /// Errors: that of the cycle; Overloaded (it takes too long).
   [[nodiscard]] Status relieve();
@@ -84,6 +87,7 @@ class Checkpointer {
   [[nodiscard]] RecordHead* head_of(const TuplePage& page, const SlotView& slot) const;
   void swing(const Move& move);
   void retire_page(TuplePage& page);
+  [[nodiscard]] Status release_all_retired();
   /// Releases retired pages that no reader can be in.
   [[nodiscard]] Status release_retired();
   /// Waits while many retired pages wait for readers that do go on.

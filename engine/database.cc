@@ -73,6 +73,12 @@ Result<storage::FileDescriptor> open_tuple_file(const DatabaseOptions& options) 
   return file;
 }
 
+/// Pages that must be free for a redo of so many bytes of log and the checkpoint after it: at worst every row of the log
+/// goes to overflow pages.
+std::uint64_t redo_pages(std::uint64_t log_bytes, const storage::PageAllocator& pages) {
+  return pages.reserve() + log_bytes / storage::kPageBytes + 2;
+}
+
 }  // namespace
 
 Result<TableSet> TableSet::create(const std::vector<TableSpec>& specs, index::NodeMemory& memory) {
@@ -135,6 +141,8 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   NVMDB_ASSIGN(state->tables, TableSet::create(tables, *state->table_memory));
   RecoveryWork work(*state);
   NVMDB_TRY(scan_checkpoint(work, horizon.durable));
+  state->checkpointer = std::make_unique<Checkpointer>(*state);
+  NVMDB_TRY(state->checkpointer->make_room(redo_pages(horizon.bytes, *state->pages)));
   NVMDB_FAIL_POINT_TRY("recovery.redo");
   NVMDB_TRY(redo(work, *reader));
   NVMDB_FAIL_POINT_TRY("recovery.log");
@@ -143,7 +151,6 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   // it is dead for good. Nothing of it has touched a table, so there is nothing else to undo.
   tell(options, "undo", horizon.discarded_blocks, horizon.discarded_blocks);
   NVMDB_ASSIGN(state->log, wal::Log::start(media, *state->pages, *state->clock, options.log, reader.get()));
-  state->checkpointer = std::make_unique<Checkpointer>(*state);
   NVMDB_TRY(work.finish());
   NVMDB_FAIL_POINT_TRY("recovery.done");
   report.nanoseconds = system_clock().monotonic_ns() - started;

@@ -155,6 +155,21 @@ Status Checkpointer::await_readers() {
   return Status::ok();
 }
 
+/// A process that dies again and again before it collects leaves a page more each time: without this, redo would find
+/// none left one day.
+Status Checkpointer::make_room(std::uint64_t pages) {
+  const CheckpointOptions eager{.space_percent_max = 100, .spare_pages = 0};
+  while (database_.pages->free_pages() < pages) {
+    const std::vector<TuplePage*> all = database_.tuple_pages->pages();
+    TuplePage* victim = choose_page(count_pages(all), eager);
+    if (victim == nullptr) return Status::ok();
+    NVMDB_FAIL_POINT_TRY("recovery.room");
+    NVMDB_TRY(empty_page(*victim, all));
+    NVMDB_TRY(release_all_retired());
+  }
+  return Status::ok();
+}
+
 /// Copies what is needed of a page into the open checkpoint page and lets the index point there.
 Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& pages) {
   TuplePages& store = *database_.tuple_pages;
@@ -220,6 +235,12 @@ void Checkpointer::retire_page(TuplePage& page) {
   pages_collected_.fetch_add(1, std::memory_order_relaxed);
   retired_.push({&page, database_.clock->retirement_epoch().value});
   retired_pages_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// No reader is left, or none is there yet.
+Status Checkpointer::release_all_retired() {
+  for (; !retired_.empty(); retired_.pop()) NVMDB_TRY(database_.tuple_pages->release(*retired_.front().page));
+  return Status::ok();
 }
 
 Status Checkpointer::release_retired() {

@@ -217,7 +217,8 @@ Status RecoveryWorker::store(RecordHead& head, Table& table, const LogOperation&
     head.set_location(TupleAddress(fresh));
   } else if (database_.options.placement.overflow) {
     NVMDB_ASSIGN(const std::byte* slot,
-                 database_.tuple_pages->reserve_overflow(operation.key.count, operation.row.size()));
+                 database_.tuple_pages->reserve_overflow(operation.key.count, operation.row.size(),
+                                                         TuplePages::For::Recovery));
     database_.tuple_pages->fill_overflow(slot, tid, table.spec.id, operation.key, operation.row, memory_.hint_of(&head));
     head.set_location(TupleAddress::in_nvm(slot));
   } else {

@@ -53,9 +53,9 @@ TuplePage& TuplePages::page_of(const std::byte* address) const {
   __builtin_unreachable();
 }
 
-Result<TuplePage*> TuplePages::new_page(bool for_checkpoint) {
+Result<TuplePage*> TuplePages::new_page(bool for_checkpoint, bool from_reserve) {
   // Kind Overflow: a restart frees the page unless publish() made it a checkpoint page.
-  NVMDB_ASSIGN(const storage::PageRange range, for_checkpoint
+  NVMDB_ASSIGN(const storage::PageRange range, from_reserve
                                                    ? allocator_.allocate_reserved(storage::PageKind::Overflow, 0)
                                                    : allocator_.allocate(1, storage::PageKind::Overflow, 0));
   auto page = std::make_unique<TuplePage>();
@@ -69,7 +69,7 @@ Result<TuplePage*> TuplePages::new_page(bool for_checkpoint) {
   return region.pages[range.first.index].get();
 }
 
-Result<const std::byte*> TuplePages::reserve_overflow(std::uint32_t key_words, std::size_t row_bytes) {
+Result<const std::byte*> TuplePages::reserve_overflow(std::uint32_t key_words, std::size_t row_bytes, For whom) {
   const auto bytes = narrow<std::uint32_t>(slot_bytes(key_words, row_bytes));
   const MutexLock lock(overflow_mutex_);
   if (overflow_ != nullptr && kPageBytes - overflow_->used < bytes) {
@@ -77,7 +77,7 @@ Result<const std::byte*> TuplePages::reserve_overflow(std::uint32_t key_words, s
     overflow_ = nullptr;
   }
   if (overflow_ == nullptr) {
-    NVMDB_ASSIGN(overflow_, new_page(false));
+    NVMDB_ASSIGN(overflow_, new_page(false, whom == For::Recovery));
     std::byte header[64];
     encode_tuple_page_header(overflow_->sequence, seed_, header);
     door_of(*overflow_).copy(overflow_->id.offset(), header);
@@ -180,7 +180,7 @@ Result<const std::byte*> TuplePages::append_slot(wal::Tid tid, TableId table, co
   const std::size_t bytes = slot_bytes(key.count, row.size());
   if (open_ != nullptr && kPageBytes - open_->used < bytes) close_open_page();
   if (open_ == nullptr) {
-    NVMDB_ASSIGN(open_, new_page(true));
+    NVMDB_ASSIGN(open_, new_page(true, true));
     staged_.assign(kTuplePageHeaderBytes, std::byte{0});
     encode_tuple_page_header(open_->sequence, seed_, staged_.data());
     // The used word lies in what is staged now; publish() stores it.

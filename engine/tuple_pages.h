@@ -77,8 +77,12 @@ class TuplePages {
   TuplePages& operator=(const TuplePages&) = delete;
 
   // --- overflow
+  /// Who wants a slot: recovery may take the pages that are reserved for checkpoints too, because a pool that it
+  /// cannot open could not be cleaned either.
+  enum class For : std::uint8_t { Commit, Recovery };
   /// A slot for a row that a transaction is about to commit. Errors: OutOfSpace, IoError.
-  [[nodiscard]] Result<const std::byte*> reserve_overflow(std::uint32_t key_words, std::size_t row_bytes);
+  [[nodiscard]] Result<const std::byte*> reserve_overflow(std::uint32_t key_words, std::size_t row_bytes,
+                                                          For whom = For::Commit);
   /// Fills it. Not durable. The caller holds the record's lock.
   void fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
                      std::uint32_t hint);
@@ -136,7 +140,7 @@ class TuplePages {
     const std::byte* base = nullptr;
     std::vector<std::unique_ptr<TuplePage>> pages;
   };
-  [[nodiscard]] Result<TuplePage*> new_page(bool for_checkpoint);
+  [[nodiscard]] Result<TuplePage*> new_page(bool for_checkpoint, bool from_reserve);
   [[nodiscard]] Result<const std::byte*> append_slot(wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
                                                      std::uint32_t hint);
   [[nodiscard]] storage::Door& door_of(const TuplePage& page) const { return media_.region(page.id.region); }

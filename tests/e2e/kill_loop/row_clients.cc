@@ -23,6 +23,9 @@ constexpr std::uint64_t kStampKey = 1'000'000;
 constexpr std::size_t kRowWordsMin = 8;
 constexpr std::size_t kRowWordsMax = 1500;
 constexpr std::size_t kRowsPerTransactionMax = 4;
+constexpr int kRefusalsMax = 100;
+/// The rows take 4 MiB, the log up to 12 MiB; checkpoints and garbage have the rest.
+constexpr std::uint64_t kPoolBytes = 64ULL << 20U;
 
 engine::DatabaseOptions database_options() {
   engine::DatabaseOptions options;
@@ -122,10 +125,18 @@ class RowClient {
     NVMDB_CHECK(at + changes.size() <= RowJournal::kChangesMax, "the journal is full: ask for fewer commits");
     for (const RowChange& change : changes) client_.changes[at++] = change;
     client_.change_count = at;
-    const auto receipt = database_.run([&](engine::Transaction& t) -> Status {
-      for (const RowChange& change : changes) NVMDB_TRY(apply(t, change));
-      return t.put(kTable, key_of(number_, kStampKey), row_of(changes.front().stamp));
-    });
+    const auto commit = [&] {
+      return database_.run([&](engine::Transaction& t) -> Status {
+        for (const RowChange& change : changes) NVMDB_TRY(apply(t, change));
+        return t.put(kTable, key_of(number_, kStampKey), row_of(changes.front().stamp));
+      });
+    };
+    auto receipt = commit();
+    // A pool that many deaths left full of garbage may refuse for a while; it must heal by itself.
+    for (int attempt = 0; receipt.status().code() == Code::OutOfSpace && attempt < kRefusalsMax; ++attempt) {
+      usleep(1000);
+      receipt = commit();
+    }
     NVMDB_CHECK(receipt.is_ok(), receipt.status().to_string());
     receipt_ = *receipt;
     stamp_ = changes.front().stamp;
@@ -169,7 +180,7 @@ void live(const std::filesystem::path& pool, RowJournal& journal, const RowLife&
   const Status armed = FailPoint::arm(life.armed);
   NVMDB_CHECK(armed.is_ok(), armed.to_string());
   {
-    const auto opened = storage::Pool::open(pool, {.create = true, .nvm_bytes = 96ULL << 20U});
+    const auto opened = storage::Pool::open(pool, {.create = true, .nvm_bytes = kPoolBytes});
     NVMDB_CHECK(opened.is_ok(), opened.status().to_string());
     const auto database = open_database(**opened, database_options());
     for (std::uint32_t i = 0; i < kRowClients; ++i) find_rows(*database, i, journal.clients[i]);
