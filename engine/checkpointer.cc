@@ -173,7 +173,7 @@ Status Checkpointer::cycle() {
   for (TuplePage* page : pages.pages()) {
     if (page->closed && !page->settled && page->closed_epoch != 0 && page->closed_epoch < oldest) settling.push_back(page);
   }
-  pages.close_overflow(database_.clock->retirement_epoch().value);
+  pages.close_overflow(*database_.clock);
   NVMDB_TRY(release_retired());
   NVMDB_FAIL_POINT_TRY("checkpoint.begin");
 

@@ -108,10 +108,13 @@ void TuplePages::fill_overflow(const std::byte* slot, wal::Tid tid, TableId tabl
   if (padding > 0) door.copy(offset + head_bytes + row.size(), ByteSpan(kZeros, padding));
 }
 
-void TuplePages::close_overflow(std::uint64_t epoch) {
+void TuplePages::close_overflow(wal::EpochClock& clock) {
   const MutexLock lock(overflow_mutex_);
   if (overflow_ != nullptr) overflow_->closed = true;
   overflow_ = nullptr;
+  // Asked for here, when nobody can get a slot of these pages any more: an epoch of before would not cover a transaction
+  // that began since then and took the last slots. Its row would lie in a page that counts as settled.
+  const std::uint64_t epoch = clock.retirement_epoch().value;
   for (TuplePage* page : pages()) {
     if (page->closed && page->closed_epoch == 0) page->closed_epoch = epoch;
   }

@@ -13,6 +13,7 @@
 #include "storage/base/result.h"
 #include "storage/nvm/media.h"
 #include "storage/page/page_allocator.h"
+#include "wal/epoch_clock.h"
 
 namespace nvmdb::engine {
 
@@ -86,9 +87,9 @@ class TuplePages {
   /// Fills it. Not durable. The caller holds the record's lock.
   void fill_overflow(const std::byte* slot, wal::Tid tid, TableId table, const index::Key& key, ByteSpan row,
                      std::uint32_t hint);
-  /// The overflow page that is being filled gets no more slots. Pages closed since the last call are stamped `epoch`:
-  /// who pins a later epoch holds no slot of them that is not filled.
-  void close_overflow(std::uint64_t epoch);
+  /// The overflow page that is being filled gets no more slots. Pages closed since the last call are stamped with an
+  /// epoch of `clock`: who pins a later one holds no slot of them that is not filled.
+  void close_overflow(wal::EpochClock& clock);
 
   // --- checkpoint
   /// Puts a tuple behind the others of the open checkpoint page. Readable there after write_out(), durable and found by
