@@ -239,7 +239,12 @@ void Checkpointer::retire_page(TuplePage& page) {
 
 /// No reader is left, or none is there yet.
 Status Checkpointer::release_all_retired() {
-  for (; !retired_.empty(); retired_.pop()) NVMDB_TRY(database_.tuple_pages->release(*retired_.front().page));
+  while (!retired_.empty()) {
+    TuplePage* page = retired_.front().page;
+    retired_.pop();
+    retired_pages_.fetch_sub(1, std::memory_order_relaxed);
+    NVMDB_TRY(database_.tuple_pages->release(*page));
+  }
   return Status::ok();
 }
 
