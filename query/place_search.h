@@ -36,7 +36,7 @@ template <class Answer, class Request, class Attempt>
     pinned.selection.version = run.key.version;
     Elsewhere again;
     Result<Answer> other = attempt(pinned, again);
-    if (other.is_ok()) return other;
+    if (other.is_ok() || other.status().code() == Code::DeadlineExceeded) return other;
   }
   std::string message = answer.status().message() + "; of run " + engine::format_run(first.run->key);
   if (tried > 0) message += ", and no older one that has '" + request.selection.parameter + "' holds the place";

@@ -7,6 +7,7 @@
 #include "engine/field_store.h"
 #include "query/answer.h"
 #include "query/request.h"
+#include "storage/base/cancellation.h"
 #include "storage/base/result.h"
 
 namespace nvmdb::query {
@@ -21,7 +22,7 @@ struct QueryLimits {
 /// Errors: NotFound (no run, parameter, level or step like that: the message lists what there is),
 /// InvalidArgument
 ///         (ambiguous selection, a point outside the grid: named with the grid's bounds; grid without
-///         positions; units that do not convert), OutOfSpace (over a limit), Corruption.
+///         positions; units that do not convert), OutOfSpace (over a limit), Corruption, DeadlineExceeded (cancelled).
 /// Threads: any number.
 class QueryEngine {
  public:
@@ -30,11 +31,13 @@ class QueryEngine {
   QueryEngine(const QueryEngine&) = delete;
   QueryEngine& operator=(const QueryEngine&) = delete;
 
-  [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request);
-  [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request);
+  /// `cancellation` is asked between pieces of long work; nullptr: nobody cancels it.
+  [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request, const Cancellation* cancellation = nullptr);
+  [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request, const Cancellation* cancellation = nullptr);
   /// The slabs that a request for all steps means, one request for each step, in their order, all of the same
   /// run, parameter and level; of any other request, that one.
-  [[nodiscard]] Result<std::vector<SlabRequest>> slabs(const SlabRequest& request);
+  [[nodiscard]] Result<std::vector<SlabRequest>> slabs(const SlabRequest& request,
+                                                       const Cancellation* cancellation = nullptr);
 
   struct State;
 

@@ -13,6 +13,10 @@ namespace {
 constexpr std::size_t kStepsAhead = 8;  // prefetched while one is read: each is a line of another page
 constexpr std::size_t kPlainAhead = 32;
 constexpr std::size_t kPointsAhead = 16;  // of them at most
+/// From so many points on they are read in the order of the field, some steps at a time.
+constexpr std::size_t kManyPoints = 128;
+constexpr std::size_t kStepsAtATime = 16;
+constexpr std::size_t kPointsPerCheck = 1024;
 
 void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
   const std::size_t count = std::min(placed.indexes.size(), kPointsAhead);
@@ -57,6 +61,33 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
   }
 }
 
+/// The same of many points: page after page of a few steps at a time, so that each page is looked up once.
+/// Errors: DeadlineExceeded.
+Status read_many_plain(const std::vector<const std::byte*>& steps, const std::vector<std::uint64_t>& indexes,
+                       std::vector<float>& values, const Cancellation* cancellation) {
+  std::vector<std::uint32_t> order(indexes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return indexes[a] < indexes[b]; });
+  for (std::size_t first = 0; first < steps.size(); first += kStepsAtATime) {
+    const std::size_t last = std::min(first + kStepsAtATime, steps.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % kPointsPerCheck == 0) NVMDB_TRY(still_wanted(cancellation));
+      float* const out = values.data() + order[i] * steps.size();
+      const std::uint64_t index = indexes[order[i]];
+      if (index == kOutside) {
+        std::fill(out + first, out + last, kMissing);
+        continue;
+      }
+      const std::uint64_t ahead = i + 4 < order.size() ? indexes[order[i + 4]] : kOutside;
+      for (std::size_t step = first; step < last; ++step) {
+        if (ahead != kOutside) __builtin_prefetch(steps[step] + ahead * sizeof(float));
+        std::memcpy(out + step, steps[step] + index * sizeof(float), sizeof(float));
+      }
+    }
+  }
+  return Status::ok();
+}
+
 /// Reads all steps of all points from a copy made for series. `chosen`: which steps of the column, in its order.
 void read_hot(const engine::HotColumn& hot, const std::vector<std::uint32_t>& chosen, const PlacedPoints& placed,
               std::vector<float>& values) {
@@ -89,7 +120,8 @@ Status check_request(const SeriesRequest& request, const QueryLimits& limits) {
 
 using State = QueryEngine::State;
 
-Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsewhere& elsewhere) {
+Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsewhere& elsewhere,
+                               const Cancellation* cancellation) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
   if (found.computed != nullptr) return derived_series(state, *found.computed, request, elsewhere);
@@ -120,9 +152,14 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
     read_hot(*hot, chosen, placed, answer.values);
   } else if (plain) {
     NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
-    read_plain(resolved->plain, placed.indexes, answer.values);
+    if (placed.indexes.size() < kManyPoints) {
+      read_plain(resolved->plain, placed.indexes, answer.values);
+    } else {
+      NVMDB_TRY(read_many_plain(resolved->plain, placed.indexes, answer.values, cancellation));
+    }
   }
   for (std::size_t step = hot != nullptr || plain ? steps : 0; step < steps; ++step) {
+    NVMDB_TRY(still_wanted(cancellation));
     if (step + kStepsAhead < steps) prefetch_field(fields[chosen[step + kStepsAhead]], placed);
     const engine::FieldRef& ref = fields[chosen[step]];
     if (ref.field.grid != grid) {
@@ -145,10 +182,10 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
 
 }  // namespace
 
-Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request) {
+Result<SeriesAnswer> QueryEngine::series(const SeriesRequest& request, const Cancellation* cancellation) {
   NVMDB_TRY(check_request(request, state_->limits));
-  return search_place<SeriesAnswer>(*state_, request, [this](const SeriesRequest& one, Elsewhere& elsewhere) {
-    return series_of(*state_, one, elsewhere);
+  return search_place<SeriesAnswer>(*state_, request, [&](const SeriesRequest& one, Elsewhere& elsewhere) {
+    return series_of(*state_, one, elsewhere, cancellation);
   });
 }
 

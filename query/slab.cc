@@ -33,7 +33,10 @@ Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelec
   return resolved.fields.front();
 }
 
-void decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs, std::vector<float>& values) {
+Status decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs, std::vector<float>& values,
+                   const Cancellation* cancellation) {
+  constexpr std::uint64_t kValuesPerCheck = 1U << 20U;
+  std::uint64_t unchecked = kValuesPerCheck;
   for (std::size_t next = 1; const IndexRun& run : runs) {
     if (next < runs.size()) decoder.prefetch(runs[next].first, std::min(runs[next].count, kPrefetch));
     ++next;
@@ -42,8 +45,13 @@ void decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs,
       const std::size_t at = values.size();
       values.resize(at + count);
       decoder.run(run.first + done, std::span(values).subspan(at, count));
+      unchecked += count;
+      if (unchecked < kValuesPerCheck) continue;
+      NVMDB_TRY(still_wanted(cancellation));
+      unchecked = 0;
     }
   }
+  return Status::ok();
 }
 
 /// The whole of a grid whose points have no positions.
@@ -55,7 +63,8 @@ Window bare_window(const met::Grid& grid) {
   return window;
 }
 
-Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request, Elsewhere& elsewhere) {
+Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request, Elsewhere& elsewhere,
+                           const Cancellation* cancellation) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
   if (found.computed != nullptr) return derived_slab(state, *found.computed, request, elsewhere);
@@ -86,7 +95,7 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
   answer.columns = window.columns;
   answer.rectilinear = window.rectilinear;
   answer.values.reserve(window.rows * window.columns);
-  decode_runs(ref.decoder(), window.runs, answer.values);
+  NVMDB_TRY(decode_runs(ref.decoder(), window.runs, answer.values, cancellation));
   answer.latitudes = std::move(window.latitudes);
   answer.longitudes = std::move(window.longitudes);
   if (request.clip) {
@@ -98,19 +107,19 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
 
 }  // namespace
 
-Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request) {
-  return search_place<SlabAnswer>(*state_, request, [this](const SlabRequest& one, Elsewhere& elsewhere) {
-    return slab_of(*state_, one, elsewhere);
+Result<SlabAnswer> QueryEngine::slab(const SlabRequest& request, const Cancellation* cancellation) {
+  return search_place<SlabAnswer>(*state_, request, [&](const SlabRequest& one, Elsewhere& elsewhere) {
+    return slab_of(*state_, one, elsewhere, cancellation);
   });
 }
 
-Result<std::vector<SlabRequest>> QueryEngine::slabs(const SlabRequest& request) {
+Result<std::vector<SlabRequest>> QueryEngine::slabs(const SlabRequest& request, const Cancellation* cancellation) {
   const bool all = request.selection.step.has_value() && request.selection.step->all;
   if (!all) return std::vector{request};
   // The run that answers is the one that holds the place, at its first step.
   SlabRequest one = request;
   one.selection.step.reset();
-  NVMDB_ASSIGN(const SlabAnswer first, slab(one));
+  NVMDB_ASSIGN(const SlabAnswer first, slab(one, cancellation));
   pin(first.provenance, one.selection);
   NVMDB_ASSIGN(const engine::ReadView view, state_->store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(*state_, view, one.selection));

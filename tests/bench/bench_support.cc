@@ -103,16 +103,17 @@ BenchPool::~BenchPool() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void store_global_run(engine::FieldStore& store, const std::string& name, int steps) {
+void store_global_run(engine::FieldStore& store, const std::string& name, int steps, std::uint32_t cells) {
+  const double degrees = 1.0 / cells;
   met::Grid grid;
   grid.type = met::GridType::RegularLatLon;
-  grid.columns = 1440;
-  grid.rows = 721;
-  grid.points = 1440ULL * 721;
+  grid.columns = 360 * cells;
+  grid.rows = 180 * cells + 1;
+  grid.points = std::uint64_t{grid.columns} * grid.rows;
   grid.first_latitude = 90;
   grid.last_latitude = -90;
-  grid.last_longitude = 359.75;
-  grid.column_step = grid.row_step = 0.25;
+  grid.last_longitude = 360.0 - degrees;
+  grid.column_step = grid.row_step = degrees;
   engine::RunDescription run;
   run.key = {"bench", "global", 1'700'000'000 / 3600 * 3600, ""};
   run.format = "grib";

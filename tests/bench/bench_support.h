@@ -80,7 +80,7 @@ template <class T>
 }
 void must(const Status& status);
 
-/// Stores `steps` float32 fields of parameter `name`, one an hour, on a global 0.25 degree grid.
-void store_global_run(engine::FieldStore& store, const std::string& name, int steps);
+/// Stores `steps` float32 fields of parameter `name`, one an hour, on a global grid of `cells` points a degree.
+void store_global_run(engine::FieldStore& store, const std::string& name, int steps, std::uint32_t cells = 4);
 
 }  // namespace nvmdb::bench

@@ -30,6 +30,34 @@ query::SlabRequest slab_request(int step) {
   return request;
 }
 
+/// Many stations, many parameters, all steps: 10,000 x 10 x 73.
+void run_stations() {
+  constexpr int kParameters = 10;
+  constexpr int kStationSteps = 73;
+  BenchPool pool("/dev/shm", 1100ULL << 20U);
+  std::vector<query::SeriesRequest> requests;
+  for (int p = 0; p < kParameters; ++p) {
+    query::SeriesRequest request;
+    request.selection.parameter = "p" + std::to_string(p);
+    store_global_run(pool.store(), request.selection.parameter, kStationSteps, 2);
+    requests.push_back(std::move(request));
+  }
+  SeededRandom random(2);
+  for (int i = 0; i < 10'000; ++i) {
+    const query::Point place{random.unit() * 178 - 89, random.unit() * 358 - 179};
+    for (query::SeriesRequest& request : requests) request.points.push_back(place);
+  }
+  query::QueryEngine engine(pool.store(), {});
+  std::vector<double> seconds;
+  for (int round = 0; round < kRounds; ++round) {
+    seconds.push_back(seconds_of([&] {
+      for (const query::SeriesRequest& request : requests) (void)must(engine.series(request));
+    }));
+  }
+  print_row("10,000 stations x 10 parameters x 73 steps", text("%.0f ms, ", median(seconds) * 1e3) +
+                text("%.0f million values/s", 7.3 / median(seconds)), "one thread", "0.5 s", median(seconds) < 0.5);
+}
+
 void run() {
   print_machine("query: 240 x 1440 x 721 float32, pool on /dev/shm");
   BenchPool pool("/dev/shm", 1400ULL << 20U);
@@ -87,5 +115,6 @@ void run() {
 
 int main() {
   nvmdb::bench::run();
+  nvmdb::bench::run_stations();
   return 0;
 }
