@@ -101,38 +101,19 @@ class RemoteClient final : public server::Client {
   }
 
   Result<query::SeriesAnswer> series(const query::SeriesRequest& request) override {
-    // A unary answer is bounded: many points go in several questions, smaller ones when an answer would be
-    // too large.
-    query::SeriesAnswer whole;
-    query::SeriesRequest part = request;
-    std::size_t batch = 1024;
-    std::size_t at = 0;
-    const Deadline end = deadline();
-    while (at < request.points.size()) {
-      const std::size_t count = std::min(batch, request.points.size() - at);
-      const auto first = request.points.begin() + static_cast<std::ptrdiff_t>(at);
-      part.points.assign(first, first + static_cast<std::ptrdiff_t>(count));
-      auto answer = series_once(part, end);
-      if (!answer.is_ok() && answer.status().code() == Code::OutOfSpace && count > 1) {
-        batch = std::max<std::size_t>(1, count / 4);
-        continue;
-      }
-      if (!answer.is_ok()) return answer;
-      if (at == 0) {
-        whole = std::move(answer).value();
-        // What was answered before is asked of the very same fields.
-        query::pin(whole.provenance, part.selection);
-      } else {
-        if (answer->steps != whole.steps) {
-          return Status::conflict("new steps came in while " + std::to_string(request.points.size()) +
-                                  " points were read; ask again, or name the steps");
-        }
-        whole.points.insert(whole.points.end(), answer->points.begin(), answer->points.end());
-        whole.values.insert(whole.values.end(), answer->values.begin(), answer->values.end());
-      }
-      at += count;
-    }
-    return whole;
+    v1::SeriesRequest asked;
+    wire::put(request, asked);
+    // What the server answers at once, without a stream.
+    constexpr std::size_t kFewPoints = 16;
+    if (request.points.size() > kFewPoints) return streamed_series(asked, request.points);
+    v1::SeriesResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    const Status status = take(query_->Series(&context, asked, &response));
+    if (status.code() == Code::OutOfSpace) return streamed_series(asked, request.points);
+    NVMDB_TRY(status);
+    if (response.series_size() != 1) return Status::corruption("series answer: expected one series");
+    return wire::take_series(response.series(0), request.points);
   }
 
   Status slabs(const query::SlabRequest& request,
@@ -273,15 +254,34 @@ class RemoteClient final : public server::Client {
     return rows;
   }
 
-  Result<query::SeriesAnswer> series_once(const query::SeriesRequest& request, const Deadline& end) {
-    v1::SeriesRequest asked;
-    wire::put(request, asked);
-    v1::SeriesResponse response;
+  Result<query::SeriesAnswer> streamed_series(const v1::SeriesRequest& asked,
+                                              const std::vector<query::Point>& points) {
     grpc::ClientContext context;
-    prepare(context, end);
-    NVMDB_TRY(take(query_->Series(&context, asked, &response)));
-    if (response.series_size() != 1) return Status::corruption("series answer: expected one series");
-    return wire::take_series(response.series(0), request.points);
+    prepare(context);
+    const auto reader = query_->Points(&context, asked);
+    v1::PointsResponse response;
+    std::optional<query::SeriesAnswer> answer;
+    Status failure;
+    while (failure.is_ok() && reader->Read(&response)) {
+      if (response.has_header() && !answer) {
+        auto header = wire::take_header(response.header(), points, {});
+        failure = header.status();
+        if (header.is_ok()) answer = std::move(header).value();
+      } else if (response.has_chunk() && answer) {
+        failure = append_array(response.chunk(), answer->points.size() * answer->steps.size(), answer->values);
+      } else {
+        failure = Status::corruption("points answer: parts out of order");
+      }
+    }
+    if (!failure.is_ok()) {
+      context.TryCancel();
+      static_cast<void>(reader->Finish());
+      return failure;
+    }
+    NVMDB_TRY(take(reader->Finish()));
+    if (!answer || answer->values.size() != answer->points.size() * answer->steps.size())
+      return Status::corruption("points answer: incomplete");
+    return std::move(*answer);
   }
 
   /// Takes a header; the positions of the slab before stay where they are the same.

@@ -31,6 +31,7 @@ struct LocatedPoint {
   Point grid;               ///< position of the grid point, longitude -180..180
   std::uint64_t index = 0;  ///< of the grid point in the field
   double distance_m = 0;
+  bool operator==(const LocatedPoint&) const = default;
 };
 
 /// Values by point, then step; missing is NaN. Where steps have different grids (moving nests), `points` is

@@ -30,6 +30,7 @@ enum class Interpolation : std::uint8_t { Nearest, Bilinear };
 struct Point {
   double latitude = 0;
   double longitude = 0;
+  bool operator==(const Point&) const = default;
 };
 
 /// West > east crosses the date line. Longitudes -180..360.
@@ -44,7 +45,8 @@ struct SeriesRequest {
   Selection selection;
   std::vector<Point> points;
   Interpolation interpolation = Interpolation::Nearest;
-  std::string units;  ///< udunits name; empty: as stored
+  std::string units;             ///< udunits name; empty: as stored
+  std::uint64_t values_max = 0;  ///< more are refused; 0: as many as the engine answers at once
 };
 
 struct SlabRequest {

@@ -130,10 +130,12 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
   const std::vector<engine::FieldRef>& fields = resolved->column->fields;
   const std::vector<std::uint32_t>& chosen = resolved->fields;
   const std::size_t steps = chosen.size();
-  if (steps > state.limits.values_max / request.points.size()) {
+  const std::uint64_t values_max =
+      request.values_max == 0 ? state.limits.values_max : std::min(request.values_max, state.limits.values_max);
+  if (steps > values_max / request.points.size()) {
     return Status::out_of_space(std::to_string(request.points.size()) + " points of " +
                                 std::to_string(steps) + " steps are more than " +
-                                std::to_string(state.limits.values_max) + " values");
+                                std::to_string(values_max) + " values");
   }
   engine::GridId grid = fields[chosen[0]].field.grid;
   NVMDB_ASSIGN(auto geometry, state.geometries.get(grid));

@@ -19,18 +19,18 @@ class AdminService final : public v1::Admin::CallbackService {
     return reactor;
   }
 
-  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* call, const v1::GetInfoRequest*,
+  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext*, const v1::GetInfoRequest*,
                                     v1::GetInfoResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const std::vector<InfoItem> items, context_.client.info());
       for (const InfoItem& item : items) wire::put(item, *response->add_items());
       return Status::ok();
     });
   }
 
-  grpc::ServerUnaryReactor* DropRun(grpc::CallbackServerContext* call, const v1::DropRunRequest* request,
+  grpc::ServerUnaryReactor* DropRun(grpc::CallbackServerContext*, const v1::DropRunRequest* request,
                                     v1::DropRunResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const engine::Run run, context_.client.drop(selection));
       NVMDB_FAIL_POINT("server.dropped");

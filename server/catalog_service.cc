@@ -117,10 +117,10 @@ class CatalogService final : public v1::Catalog::CallbackService {
  public:
   explicit CatalogService(ServiceContext& context) : context_(context) {}
 
-  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* call,
+  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext*,
                                        const v1::ListModelsRequest* request,
                                        v1::ListModelsResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       query::Selection selection;
       selection.model = request->model();
       selection.domain = request->domain();
@@ -129,37 +129,37 @@ class CatalogService final : public v1::Catalog::CallbackService {
     });
   }
 
-  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* call, const v1::ListRunsRequest* request,
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext*, const v1::ListRunsRequest* request,
                                      v1::ListRunsResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const std::vector<engine::Run> rows, or_empty(context_.client.runs(selection)));
       return fill(*request, *response, rows, [&] { return response->add_runs(); });
     });
   }
 
-  grpc::ServerUnaryReactor* ListParameters(grpc::CallbackServerContext* call,
+  grpc::ServerUnaryReactor* ListParameters(grpc::CallbackServerContext*,
                                            const v1::ListParametersRequest* request,
                                            v1::ListParametersResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const std::vector<ParameterRow> rows, context_.client.parameters(selection));
       return fill(*request, *response, rows, [&] { return response->add_parameters(); });
     });
   }
 
-  grpc::ServerUnaryReactor* ListSteps(grpc::CallbackServerContext* call, const v1::ListStepsRequest* request,
+  grpc::ServerUnaryReactor* ListSteps(grpc::CallbackServerContext*, const v1::ListStepsRequest* request,
                                       v1::ListStepsResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const std::vector<StepRow> rows, context_.client.steps(selection));
       return fill(*request, *response, rows, [&] { return response->add_steps(); });
     });
   }
 
-  grpc::ServerUnaryReactor* GetGrid(grpc::CallbackServerContext* call, const v1::GetGridRequest* request,
+  grpc::ServerUnaryReactor* GetGrid(grpc::CallbackServerContext*, const v1::GetGridRequest* request,
                                     v1::GetGridResponse* response) override {
-    return answer_in_pool(context_.long_queries, call, [this, request, response]() -> Status {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(), [this, request, response](const Cancellation&) -> Status {
       NVMDB_ASSIGN(const query::Selection selection, wire::take_selection(request->selection()));
       NVMDB_ASSIGN(const std::vector<GridRow> rows, context_.client.grids(selection));
       for (const GridRow& row : rows) wire::put(row, *response->add_grids());

@@ -5,9 +5,11 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <netdb.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -28,6 +30,7 @@ struct Listener::State {
   std::string address;
   std::unique_ptr<WatchHub> hub;
   std::unique_ptr<WorkPool> long_queries;
+  std::unique_ptr<WorkPool> bulk;
   std::unique_ptr<WorkPool> ingests;
   std::unique_ptr<ServiceContext> context;
   std::vector<std::unique_ptr<grpc::Service>> services;
@@ -36,6 +39,8 @@ struct Listener::State {
 };
 
 namespace {
+
+constexpr int kBulkNice = 5;
 
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
@@ -128,11 +133,17 @@ Result<std::unique_ptr<Listener>> Listener::start(Instance& instance, const List
   };
   state->long_queries =
       std::make_unique<WorkPool>(instance.options().query_threads, 256, bind(storage::ThreadRole::Worker));
+  // Where cores are short, short questions come first: bulk work is nice, in the sense of nice(1).
+  const auto bind_nice = [bind_worker = bind(storage::ThreadRole::Worker)](std::size_t index) {
+    bind_worker(index);
+    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kBulkNice));  // 0: this thread, on Linux
+  };
+  state->bulk = std::make_unique<WorkPool>(std::max<std::size_t>(1, instance.options().query_threads - 1), 64, bind_nice);
   state->ingests =
       std::make_unique<WorkPool>(instance.options().ingest_threads, 64, bind(storage::ThreadRole::Ingest));
   state->context =
       std::make_unique<ServiceContext>(instance, std::move(gate), *state->hub, *state->long_queries,
-                                       *state->ingests, options);
+                                       *state->bulk, *state->ingests, options);
   state->services.push_back(make_catalog_service(*state->context));
   state->services.push_back(make_query_service(*state->context));
   state->services.push_back(make_ingest_service(*state->context));

@@ -18,6 +18,8 @@ struct ListenerOptions {
   std::vector<std::filesystem::path> ingest_roots;
   std::uint64_t upload_bytes_max = 16ULL << 30U;   ///< of one upload
   std::uint64_t uploads_bytes_max = 32ULL << 30U;  ///< of all uploads under way
+  std::uint64_t answer_bytes_max = 16ULL << 30U;   ///< of one streamed answer
+  std::uint64_t answer_seconds_max = 600;          ///< that a question and its answer may take
 };
 
 /// The gRPC services of nvmdb.v1 on a socket, with health and reflection.

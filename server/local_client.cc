@@ -30,13 +30,15 @@ Result<std::vector<GridRow>> LocalClient::grids(const query::Selection& selectio
   return list_grids(instance_.catalogue(), selection);
 }
 Result<query::SeriesAnswer> LocalClient::series(const query::SeriesRequest& request) {
-  return instance_.query().series(request);
+  const Cancellation cancellation(deadline_ns());
+  return instance_.query().series(request, &cancellation);
 }
 Status LocalClient::slabs(const query::SlabRequest& request,
                           const std::function<Status(const query::SlabAnswer&)>& visit) {
-  NVMDB_ASSIGN(const std::vector<query::SlabRequest> requests, instance_.query().slabs(request));
+  const Cancellation cancellation(deadline_ns());
+  NVMDB_ASSIGN(const std::vector<query::SlabRequest> requests, instance_.query().slabs(request, &cancellation));
   for (const query::SlabRequest& one : requests) {
-    NVMDB_ASSIGN(const query::SlabAnswer answer, instance_.query().slab(one));
+    NVMDB_ASSIGN(const query::SlabAnswer answer, instance_.query().slab(one, &cancellation));
     NVMDB_TRY(visit(answer));
   }
   return Status::ok();

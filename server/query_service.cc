@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "nvmdb/v1/query.grpc.pb.h"
 #include "server/grpc_status.h"
+#include "server/parts_reactor.h"
 #include "server/services.h"
 #include "server/unary.h"
 #include "server/wire.h"
@@ -12,102 +12,70 @@
 namespace nvmdb::server {
 namespace {
 
-/// One Slab stream: computes a slab in the pool, then sends its header and chunk after chunk, one write at a time,
-/// so that a slow client holds its own answer and nothing else; then the next slab.
-class SlabReactor final : public grpc::ServerWriteReactor<v1::SlabResponse> {
+/// A slab of each step that is asked.
+class SlabReactor final : public PartsReactor<v1::SlabResponse> {
  public:
-  SlabReactor(ServiceContext& context, grpc::CallbackServerContext& call, const v1::SlabRequest& request)
-      : context_(context), held_(context.slabs), call_(call), request_(request) {}
-
-  void start() {
-    if (!context_.long_queries.submit([this] { begin(); })) {
-      Finish(to_grpc(Status::overloaded("too many slabs wait; try again in a moment")));
-    }
-  }
-
-  void OnWriteDone(bool ok) override {
-    if (!ok || call_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
-    send_next();
-  }
-  void OnDone() override {
-    delete this;
-  }
+  SlabReactor(ServiceContext& context, WorkPool& pool, const v1::SlabRequest& request)
+      : PartsReactor(context, pool), request_(request) {}
 
  private:
-  void begin() {
-    const auto request = wire::take_slab_request(request_);
-    if (!request.is_ok()) return Finish(to_grpc(request.status()));
-    auto slabs = context_.instance.query().slabs(*request);
-    if (!slabs.is_ok()) return Finish(to_grpc(slabs.status()));
-    slabs_ = std::move(slabs).value();
-    compute();
+  Result<std::size_t> begin() override {
+    NVMDB_ASSIGN(const query::SlabRequest request, wire::take_slab_request(request_));
+    NVMDB_ASSIGN(slabs_, context().instance.query().slabs(request, &cancellation()));
+    return slabs_.size();
   }
 
-  void compute() {
-    if (call_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
-    auto answer = context_.instance.query().slab(slabs_[next_]);
-    if (!answer.is_ok()) return Finish(to_grpc(answer.status()));
-    const bool same_positions = next_ > 0 && answer->rectilinear == answer_.rectilinear &&
-                                answer->rows == answer_.rows && answer->latitudes == answer_.latitudes &&
-                                answer->longitudes == answer_.longitudes;
-    answer_ = std::move(answer).value();
-    held_.clear();
-    const std::uint64_t bytes = answer_.values.size() * sizeof(float) +
-                                (answer_.latitudes.size() + answer_.longitudes.size()) * sizeof(double);
-    if (!held_.grow(bytes)) {
-      return Finish(
-          to_grpc(Status::overloaded("slabs being sent fill the server's buffers; try again in a moment")));
-    }
-    v1::SlabHeader& header = *response_.mutable_header();
-    header.Clear();
+  Status compute(std::size_t part, v1::SlabResponse& response, std::vector<Array>& arrays) override {
+    NVMDB_ASSIGN(query::SlabAnswer next, context().instance.query().slab(slabs_[part], &cancellation()));
+    const bool same_positions = part > 0 && next.rectilinear == answer_.rectilinear && next.rows == answer_.rows &&
+                                next.latitudes == answer_.latitudes && next.longitudes == answer_.longitudes;
+    answer_ = std::move(next);
+    v1::SlabHeader& header = *response.mutable_header();
     wire::put_header(answer_, header);
-    header.set_slab_index(static_cast<std::uint32_t>(next_));
+    header.set_slab_index(static_cast<std::uint32_t>(part));
     header.set_slab_count(static_cast<std::uint32_t>(slabs_.size()));
     header.set_same_positions(same_positions);
-    array_ = same_positions ? v1::SlabChunk::ARRAY_VALUES : v1::SlabChunk::ARRAY_LATITUDES;
-    at_ = 0;
-    ++next_;
-    StartWrite(&response_);
-  }
-
-  void send_next() {
-    while (array_ <= v1::SlabChunk::ARRAY_VALUES) {
-      const std::span<const std::byte> bytes = array_bytes();
-      if (at_ < bytes.size()) {
-        const std::size_t count = std::min(wire::kChunkBytes, bytes.size() - at_);
-        const std::size_t element = array_ == v1::SlabChunk::ARRAY_VALUES ? sizeof(float) : sizeof(double);
-        v1::SlabChunk& chunk = *response_.mutable_chunk();
-        chunk.set_array(static_cast<v1::SlabChunk::Array>(array_));
-        chunk.set_offset(at_ / element);
-        chunk.set_data(bytes.data() + at_, count);
-        at_ += count;
-        StartWrite(&response_);
-        return;
-      }
-      ++array_;
-      at_ = 0;
+    if (!same_positions) {
+      arrays.push_back({v1::SlabChunk::ARRAY_LATITUDES, std::as_bytes(std::span(answer_.latitudes)), sizeof(double)});
+      arrays.push_back({v1::SlabChunk::ARRAY_LONGITUDES, std::as_bytes(std::span(answer_.longitudes)), sizeof(double)});
     }
-    if (next_ == slabs_.size()) return Finish(grpc::Status::OK);
-    if (!context_.long_queries.submit([this] { compute(); }))
-      Finish(to_grpc(Status::overloaded("too many slabs wait; try again in a moment")));
+    arrays.push_back({v1::SlabChunk::ARRAY_VALUES, std::as_bytes(std::span(answer_.values)), sizeof(float)});
+    return Status::ok();
   }
 
-  std::span<const std::byte> array_bytes() const {
-    if (array_ == v1::SlabChunk::ARRAY_LATITUDES) return std::as_bytes(std::span(answer_.latitudes));
-    if (array_ == v1::SlabChunk::ARRAY_LONGITUDES) return std::as_bytes(std::span(answer_.longitudes));
-    return std::as_bytes(std::span(answer_.values));
-  }
-
-  ServiceContext& context_;
-  ByteBudget::Share held_;
-  grpc::CallbackServerContext& call_;
   const v1::SlabRequest& request_;
   std::vector<query::SlabRequest> slabs_;
-  std::size_t next_ = 0;
   query::SlabAnswer answer_;
-  v1::SlabResponse response_;
-  int array_ = v1::SlabChunk::ARRAY_LATITUDES;
-  std::size_t at_ = 0;
+};
+
+/// The series of each selection at all points.
+class PointsReactor final : public PartsReactor<v1::PointsResponse> {
+ public:
+  PointsReactor(ServiceContext& context, WorkPool& pool, const v1::SeriesRequest& request)
+      : PartsReactor(context, pool), request_(request) {}
+
+ private:
+  Result<std::size_t> begin() override {
+    NVMDB_ASSIGN(questions_, wire::take_series_questions(request_));
+    return questions_.selections.size();
+  }
+
+  Status compute(std::size_t part, v1::PointsResponse& response, std::vector<Array>& arrays) override {
+    questions_.common.selection = questions_.selections[part];
+    NVMDB_ASSIGN(query::SeriesAnswer next, context().instance.query().series(questions_.common, &cancellation()));
+    const bool same_points = part > 0 && next.points == answer_.points;
+    answer_ = std::move(next);
+    v1::PointsHeader& header = *response.mutable_header();
+    wire::put_header(answer_, same_points, header);
+    header.set_series_index(static_cast<std::uint32_t>(part));
+    header.set_series_count(static_cast<std::uint32_t>(questions_.selections.size()));
+    arrays.push_back({v1::SlabChunk::ARRAY_VALUES, std::as_bytes(std::span(answer_.values)), sizeof(float)});
+    return Status::ok();
+  }
+
+  const v1::SeriesRequest& request_;
+  wire::SeriesQuestions questions_;
+  query::SeriesAnswer answer_;
 };
 
 class QueryService final : public v1::Query::CallbackService {
@@ -120,35 +88,50 @@ class QueryService final : public v1::Query::CallbackService {
     constexpr int kPointsInline = 16;
     const auto count = std::int64_t{request->latitudes_size()} * request->selections_size();
     if (count > kPointsInline) {
-      return answer_in_pool(context_.long_queries, call,
-                            [this, request, response] { return answer(*request, *response); });
+      return answer_in_pool(context_.long_queries, context_.deadline_ns(),
+                            [this, request, response](const Cancellation& cancellation) {
+                              return answer(*request, *response, &cancellation);
+                            });
     }
     grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-    reactor->Finish(to_grpc(answer(*request, *response)));
+    reactor->Finish(to_grpc(answer(*request, *response, nullptr)));
     return reactor;
   }
 
-  grpc::ServerWriteReactor<v1::SlabResponse>* Slab(grpc::CallbackServerContext* call,
+  grpc::ServerWriteReactor<v1::PointsResponse>* Points(grpc::CallbackServerContext*,
+                                                       const v1::SeriesRequest* request) override {
+    auto* reactor = new PointsReactor(context_, context_.bulk, *request);
+    reactor->start();
+    return reactor;
+  }
+
+  grpc::ServerWriteReactor<v1::SlabResponse>* Slab(grpc::CallbackServerContext*,
                                                    const v1::SlabRequest* request) override {
-    auto* reactor = new SlabReactor(context_, *call, *request);
+    // A cut-out of one step is what somebody at a screen waits for.
+    const bool is_short = request->has_box() && !request->selection().step().all();
+    auto* reactor = new SlabReactor(context_, is_short ? context_.long_queries : context_.bulk, *request);
     reactor->start();
     return reactor;
   }
 
  private:
-  Status answer(const v1::SeriesRequest& request, v1::SeriesResponse& response) {
-    NVMDB_ASSIGN(const std::vector<query::SeriesRequest> requests, wire::take_series_requests(request));
+  Status answer(const v1::SeriesRequest& request, v1::SeriesResponse& response, const Cancellation* cancellation) {
+    NVMDB_ASSIGN(wire::SeriesQuestions questions, wire::take_series_questions(request));
+    const std::string too_large = "the answer to " + std::to_string(questions.common.points.size()) + " points and " +
+                                  std::to_string(questions.selections.size()) +
+                                  " selections exceeds 3 MiB; ask for fewer at once, or call Points";
     std::size_t bytes = 0;
-    for (const query::SeriesRequest& one : requests) {
-      NVMDB_ASSIGN(const query::SeriesAnswer answer, context_.client.series(one));
+    // Refused before it is computed, not after.
+    questions.common.values_max = wire::kUnaryValueBytesMax / sizeof(float);
+    for (const query::Selection& selection : questions.selections) {
+      questions.common.selection = selection;
+      const auto answer = context_.instance.query().series(questions.common, cancellation);
+      if (answer.status().code() == Code::OutOfSpace) return Status::out_of_space(too_large);
+      NVMDB_TRY(answer.status());
       // What a point and a step take on the wire, at most.
-      bytes += answer.values.size() * sizeof(float) + answer.points.size() * 36 + answer.steps.size() * 22;
-      if (bytes > wire::kUnaryValueBytesMax) {
-        return Status::out_of_space("the answer to " + std::to_string(request.latitudes_size()) +
-                                    " points and " + std::to_string(requests.size()) +
-                                    " selections exceeds 3 MiB; ask for fewer at once");
-      }
-      wire::put(answer, *response.add_series());
+      bytes += answer->values.size() * sizeof(float) + answer->points.size() * 36 + answer->steps.size() * 22;
+      if (bytes > wire::kUnaryValueBytesMax) return Status::out_of_space(too_large);
+      wire::put(*answer, *response.add_series());
     }
     return Status::ok();
   }

@@ -43,6 +43,8 @@ void put(const engine::Event& from, v1::Event& to);
 void put(const InfoItem& from, v1::InfoItem& to);
 void put(const ingest::IngestedStep& from, v1::IngestedStep& to);
 void put(const ingest::IngestReport& from, v1::IngestReport& to);
+/// Header of a streamed series; the values follow in chunks. `same_points`: they are not repeated.
+void put_header(const query::SeriesAnswer& from, bool same_points, v1::PointsHeader& to);
 /// Header of a streamed slab; the arrays follow in chunks.
 void put_header(const query::SlabAnswer& from, v1::SlabHeader& to);
 
@@ -59,12 +61,20 @@ void put_header(const query::SlabAnswer& from, v1::SlabHeader& to);
 [[nodiscard]] ingest::IngestedStep take(const v1::IngestedStep& from);
 [[nodiscard]] ingest::IngestReport take(const v1::IngestReport& from);
 [[nodiscard]] Result<query::Selection> take_selection(const v1::Selection& from);
-/// One request for each selection, all at the same points. At most 64 selections.
-[[nodiscard]] Result<std::vector<query::SeriesRequest>> take_series_requests(const v1::SeriesRequest& from);
+/// Several selections at the same points: what to ask of each is `common` with its selection. At most 64 selections.
+struct SeriesQuestions {
+  query::SeriesRequest common;
+  std::vector<query::Selection> selections;
+};
+[[nodiscard]] Result<SeriesQuestions> take_series_questions(const v1::SeriesRequest& from);
 [[nodiscard]] Result<query::SlabRequest> take_slab_request(const v1::SlabRequest& from);
 /// `asked` are the points of the request: the answer does not repeat them.
 [[nodiscard]] Result<query::SeriesAnswer> take_series(const v1::Series& from,
                                                       const std::vector<query::Point>& asked);
+/// An answer without values, which the caller fills from the chunks. `before`: the points of the series before.
+[[nodiscard]] Result<query::SeriesAnswer> take_header(const v1::PointsHeader& from,
+                                                      const std::vector<query::Point>& asked,
+                                                      const std::vector<query::LocatedPoint>& before);
 /// An answer with empty arrays; the caller fills them from the chunks.
 [[nodiscard]] Result<query::SlabAnswer> take_header(const v1::SlabHeader& from);
 

@@ -82,14 +82,14 @@ void put_steps(const std::vector<met::Step>& steps, v1::Series& to) {
   }
 }
 
-Result<std::vector<met::Step>> take_steps(const v1::Series& from) {
+/// `count_max`: an answer with more steps is damaged; this bounds what is made of it.
+Result<std::vector<met::Step>> take_steps(const v1::Series& from, std::uint64_t count_max) {
   std::vector<met::Step> steps;
   if (from.has_regular_steps()) {
     const v1::RegularSteps& regular = from.regular_steps();
-    // An answer with more steps than values is damaged; this bounds what is made of it.
-    if (regular.count() > from.values().size() / sizeof(float)) {
-      return Status::corruption("series answer: " + std::to_string(regular.count()) + " steps for " +
-                                std::to_string(from.values().size()) + " bytes of values");
+    if (regular.count() > count_max) {
+      return Status::corruption("series answer: " + std::to_string(regular.count()) + " steps, at most " +
+                                std::to_string(count_max) + " can be");
     }
     std::uint64_t seconds = as_unsigned(regular.first_seconds());
     for (std::uint32_t i = 0; i < regular.count(); ++i, seconds += as_unsigned(regular.interval_seconds())) {
@@ -107,6 +107,40 @@ Result<std::vector<met::Step>> take_steps(const v1::Series& from) {
     steps.push_back({columns.start_seconds(i), columns.end_seconds(i), take_process(process)});
   }
   return steps;
+}
+
+void put_facts(const query::SeriesAnswer& from, v1::Series& to) {
+  put_provenance(from.provenance, *to.mutable_provenance());
+  put_steps(from.steps, to);
+  to.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
+}
+
+void put_points(const std::vector<query::LocatedPoint>& from, v1::SeriesPoints& to) {
+  for (const query::LocatedPoint& point : from) {
+    to.add_grid_latitudes(point.grid.latitude);
+    to.add_grid_longitudes(point.grid.longitude);
+    to.add_grid_indices(point.index);
+    to.add_distances_m(point.distance_m);
+  }
+}
+
+Result<std::vector<query::LocatedPoint>> take_points(const v1::SeriesPoints& from,
+                                                     const std::vector<query::Point>& asked) {
+  const auto count = static_cast<int>(asked.size());
+  if (from.grid_latitudes_size() != count || from.grid_longitudes_size() != count ||
+      from.grid_indices_size() != count || from.distances_m_size() != count) {
+    return Status::corruption("series answer: point columns do not have the " + std::to_string(count) +
+                              " points asked");
+  }
+  std::vector<query::LocatedPoint> to;
+  to.reserve(asked.size());
+  for (int i = 0; i < count; ++i) {
+    to.push_back({asked[static_cast<std::size_t>(i)],
+                  {from.grid_latitudes(i), from.grid_longitudes(i)},
+                  from.grid_indices(i),
+                  from.distances_m(i)});
+  }
+  return to;
 }
 
 }  // namespace
@@ -167,7 +201,7 @@ void put(const query::SeriesRequest& from, v1::SeriesRequest& to) {
   to.set_units(from.units);
 }
 
-Result<std::vector<query::SeriesRequest>> take_series_requests(const v1::SeriesRequest& from) {
+Result<SeriesQuestions> take_series_questions(const v1::SeriesRequest& from) {
   if (from.selections_size() < 1 || from.selections_size() > kSelectionsMax) {
     return Status::invalid_argument("selections has " + std::to_string(from.selections_size()) +
                                     " entries; expected 1 to " + std::to_string(kSelectionsMax));
@@ -178,7 +212,8 @@ Result<std::vector<query::SeriesRequest>> take_series_requests(const v1::SeriesR
                                     "; expected as many, at least 1");
   }
   NVMDB_TRY(check_name(from.units(), "units"));
-  query::SeriesRequest first;
+  SeriesQuestions questions;
+  query::SeriesRequest& first = questions.common;
   first.points.reserve(static_cast<std::size_t>(from.latitudes_size()));
   for (int i = 0; i < from.latitudes_size(); ++i) {
     NVMDB_TRY(check_finite(from.latitudes(i), "latitudes"));
@@ -192,44 +227,30 @@ Result<std::vector<query::SeriesRequest>> take_series_requests(const v1::SeriesR
                                     " is not known");
   }
   first.units = from.units();
-  std::vector<query::SeriesRequest> requests(static_cast<std::size_t>(from.selections_size()), first);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    NVMDB_ASSIGN(requests[i].selection, take_selection(from.selections(static_cast<int>(i))));
+  for (const v1::Selection& selection : from.selections()) {
+    NVMDB_ASSIGN(query::Selection taken, take_selection(selection));
+    questions.selections.push_back(std::move(taken));
   }
-  return requests;
+  return questions;
 }
 
 void put(const query::SeriesAnswer& from, v1::Series& to) {
-  put_provenance(from.provenance, *to.mutable_provenance());
-  put_steps(from.steps, to);
-  v1::SeriesPoints& points = *to.mutable_points();
-  for (const query::LocatedPoint& point : from.points) {
-    points.add_grid_latitudes(point.grid.latitude);
-    points.add_grid_longitudes(point.grid.longitude);
-    points.add_grid_indices(point.index);
-    points.add_distances_m(point.distance_m);
-  }
-  to.set_encoding(v1::VALUE_ENCODING_FLOAT32_LE);
+  put_facts(from, to);
+  put_points(from.points, *to.mutable_points());
   to.set_values(from.values.data(), from.values.size() * sizeof(float));
+}
+
+void put_header(const query::SeriesAnswer& from, bool same_points, v1::PointsHeader& to) {
+  put_facts(from, *to.mutable_series());
+  to.set_same_points(same_points);
+  if (!same_points) put_points(from.points, *to.mutable_series()->mutable_points());
 }
 
 Result<query::SeriesAnswer> take_series(const v1::Series& from, const std::vector<query::Point>& asked) {
   query::SeriesAnswer to;
   to.provenance = take_provenance(from.provenance());
-  NVMDB_ASSIGN(to.steps, take_steps(from));
-  const v1::SeriesPoints& points = from.points();
-  const auto count = static_cast<int>(asked.size());
-  if (points.grid_latitudes_size() != count || points.grid_longitudes_size() != count ||
-      points.grid_indices_size() != count || points.distances_m_size() != count) {
-    return Status::corruption("series answer: point columns do not have the " + std::to_string(count) +
-                              " points asked");
-  }
-  for (int i = 0; i < count; ++i) {
-    to.points.push_back({asked[static_cast<std::size_t>(i)],
-                         {points.grid_latitudes(i), points.grid_longitudes(i)},
-                         points.grid_indices(i),
-                         points.distances_m(i)});
-  }
+  NVMDB_ASSIGN(to.steps, take_steps(from, from.values().size() / sizeof(float)));
+  NVMDB_ASSIGN(to.points, take_points(from.points(), asked));
   const std::size_t values = to.points.size() * to.steps.size();
   if (from.encoding() != v1::VALUE_ENCODING_FLOAT32_LE || from.values().size() != values * sizeof(float)) {
     return Status::corruption("series answer: " + std::to_string(from.values().size()) +
@@ -238,6 +259,24 @@ Result<query::SeriesAnswer> take_series(const v1::Series& from, const std::vecto
   }
   to.values.resize(values);
   if (values != 0) std::memcpy(to.values.data(), from.values().data(), from.values().size());
+  return to;
+}
+
+Result<query::SeriesAnswer> take_header(const v1::PointsHeader& from, const std::vector<query::Point>& asked,
+                                        const std::vector<query::LocatedPoint>& before) {
+  constexpr std::uint64_t kValuesMax = 1ULL << 30U;
+  if (from.series().encoding() != v1::VALUE_ENCODING_FLOAT32_LE)
+    return Status::corruption("points answer: value encoding is not FLOAT32_LE");
+  query::SeriesAnswer to;
+  to.provenance = take_provenance(from.series().provenance());
+  NVMDB_ASSIGN(to.steps, take_steps(from.series(), kValuesMax / std::max<std::size_t>(1, asked.size())));
+  if (from.same_points()) {
+    to.points = before;
+  } else {
+    NVMDB_ASSIGN(to.points, take_points(from.series().points(), asked));
+  }
+  if (to.points.size() != asked.size())
+    return Status::corruption("points answer: the points of a series before that is not there");
   return to;
 }
 

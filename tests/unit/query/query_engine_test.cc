@@ -318,6 +318,39 @@ TEST_F(QueryEngineTest, GivesTheSlabsOfAllSteps) {
   EXPECT_EQ(engine_->slabs(request)->size(), 1U);
 }
 
+TEST_F(QueryEngineTest, ReadsManyPointsAsItReadsOne) {
+  for (int hour = 0; hour < 40; ++hour) store(put_at(0, hour, static_cast<float>(hour * 1000)));
+  SeriesRequest many = series_at(60, 0);
+  many.points.clear();
+  for (int i = 0; i < 500; ++i) {
+    const int at = i * 37 % 121;  // in no order, and each several times
+    many.points.push_back({60.0 - at / 11, static_cast<double>(at % 11)});
+  }
+  const auto answer = engine_->series(many);
+  ASSERT_TRUE(answer.is_ok()) << answer.status().to_string();
+  ASSERT_EQ(answer->values.size(), 500U * 40U);
+  for (std::size_t i = 0; i < 500; ++i) {
+    for (std::size_t hour = 0; hour < 40; ++hour)
+      ASSERT_EQ(answer->values[i * 40 + hour], static_cast<float>(hour * 1000 + i * 37 % 121));
+  }
+  many.values_max = 19'999;
+  EXPECT_EQ(engine_->series(many).status().code(), Code::OutOfSpace);
+}
+
+TEST_F(QueryEngineTest, StopsWhenItIsCancelled) {
+  store(put_at(0, 0));
+  Cancellation cancellation;
+  cancellation.cancel();
+  SeriesRequest many = series_at(60, 0);
+  many.points.resize(500, many.points[0]);
+  EXPECT_EQ(engine_->series(many, &cancellation).status().code(), Code::DeadlineExceeded);
+  SlabRequest slab;
+  slab.selection.parameter = "t";
+  EXPECT_EQ(engine_->slab(slab, &cancellation).status().code(), Code::DeadlineExceeded);
+  slab.selection.step = *met::parse_step("all");
+  EXPECT_EQ(engine_->slabs(slab, &cancellation).status().code(), Code::DeadlineExceeded);
+}
+
 TEST_F(QueryEngineTest, KeepsToItsLimits) {
   store(put_at(0, 0));
   QueryEngine small(*store_, QueryLimits{100, 3});

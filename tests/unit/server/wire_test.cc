@@ -68,18 +68,18 @@ TEST(WireSelection, RefusesHostileParts) {
 
 TEST(WireSeries, RefusesHostileRequests) {
   v1::SeriesRequest request;
-  EXPECT_EQ(take_series_requests(request).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(take_series_questions(request).status().code(), Code::InvalidArgument);
   request.add_selections();
-  EXPECT_EQ(take_series_requests(request).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(take_series_questions(request).status().code(), Code::InvalidArgument);
   request.add_latitudes(1);
-  EXPECT_EQ(take_series_requests(request).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(take_series_questions(request).status().code(), Code::InvalidArgument);
   request.add_longitudes(2);
-  EXPECT_TRUE(take_series_requests(request).is_ok());
+  EXPECT_TRUE(take_series_questions(request).is_ok());
   request.set_interpolation(static_cast<v1::Interpolation>(77));
-  EXPECT_EQ(take_series_requests(request).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(take_series_questions(request).status().code(), Code::InvalidArgument);
   request.set_interpolation(v1::INTERPOLATION_BILINEAR);
   for (int i = 0; i < 64; ++i) request.add_selections();
-  EXPECT_EQ(take_series_requests(request).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(take_series_questions(request).status().code(), Code::InvalidArgument);
 }
 
 query::SeriesAnswer answer_of(std::vector<met::Step> steps) {
@@ -113,6 +113,25 @@ TEST(WireSeries, KeepsStepsPointsAndValues) {
     EXPECT_EQ(back->provenance.run.key, answer.provenance.run.key);
     EXPECT_EQ(back->provenance.units, "K");
   }
+}
+
+TEST(WirePoints, HeadersKeepStepsAndPoints) {
+  const query::SeriesAnswer answer = answer_of({met::Step::instant(0), met::Step::instant(3600)});
+  const std::vector<query::Point> asked = {{1, 2}, {3, 4}};
+  v1::PointsHeader message;
+  put_header(answer, false, message);
+  EXPECT_TRUE(message.series().values().empty());
+  const auto first = take_header(message, asked, {});
+  ASSERT_TRUE(first.is_ok()) << first.status().to_string();
+  EXPECT_EQ(first->steps, answer.steps);
+  EXPECT_EQ(first->points, answer.points);
+  message.Clear();
+  put_header(answer, true, message);
+  EXPECT_EQ(message.series().points().grid_latitudes_size(), 0);
+  EXPECT_EQ(take_header(message, asked, first->points)->points, answer.points);
+  EXPECT_EQ(take_header(message, asked, {}).status().code(), Code::Corruption);
+  message.mutable_series()->mutable_regular_steps()->set_count(4'000'000'000);
+  EXPECT_EQ(take_header(message, asked, first->points).status().code(), Code::Corruption);
 }
 
 TEST(WireSeries, PacksValuesAsLittleEndianFloats) {
