@@ -42,9 +42,22 @@ float mean_direction(std::span<const float> corners, const Stencil& stencil) {
   return static_cast<float>(degrees < 0 ? degrees + 360.0 : degrees);
 }
 
+/// Errors: DeadlineExceeded (asked between pieces).
+Status compute_pieces(const DerivedField& field, const Geometry& geometry, std::span<const std::uint64_t> points,
+                      std::span<float> values, const Cancellation* cancellation) {
+  constexpr std::size_t kPiece = 4096;
+  for (std::size_t done = 0; done < points.size(); done += kPiece) {
+    NVMDB_TRY(still_wanted(cancellation));
+    const std::size_t count = std::min(kPiece, points.size() - done);
+    field.compute(&geometry, points.subspan(done, count), values.subspan(done, count));
+  }
+  return Status::ok();
+}
+
 /// Values at the points asked; those of one point are `stride` apart.
-void compute_points(const DerivedField& field, const Geometry& geometry, const PlacedPoints& placed,
-                    float* values, std::size_t stride, bool is_direction) {
+Status compute_points(const DerivedField& field, const Geometry& geometry, const PlacedPoints& placed,
+                    float* values, std::size_t stride, bool is_direction,
+                      const Cancellation* cancellation) {
   std::vector<std::uint64_t> points;
   for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
     if (placed.indexes[i] == PlacedPoints::kOutside) continue;
@@ -53,7 +66,7 @@ void compute_points(const DerivedField& field, const Geometry& geometry, const P
       points.push_back(placed.stencils[i].corners[c].index);
   }
   std::vector<float> computed(points.size());
-  field.compute(&geometry, points, computed);
+  NVMDB_TRY(compute_pieces(field, geometry, points, computed, cancellation));
   std::size_t next = 0;
   for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
     float& value = values[i * stride];
@@ -70,6 +83,7 @@ void compute_points(const DerivedField& field, const Geometry& geometry, const P
     value = is_direction ? mean_direction(corners, stencil)
                          : interpolate([&](std::uint64_t) { return corners[corner++]; }, stencil);
   }
+  return Status::ok();
 }
 
 Status check_amount(const QueryLimits& limits, std::size_t points, std::size_t steps) {
@@ -146,9 +160,12 @@ Result<FoundSelection> find_selected(QueryEngine::State& state, const engine::Re
 }
 
 Result<SeriesAnswer> derived_series(QueryEngine::State& state, const DerivedPlan& plan,
-                                    const SeriesRequest& request, Elsewhere& elsewhere) {
+                                    const SeriesRequest& request, Elsewhere& elsewhere,
+                                    const Cancellation* cancellation) {
   const std::size_t steps = plan.steps().size();
-  NVMDB_TRY(check_amount(state.limits, request.points.size(), steps));
+  QueryLimits limits = state.limits;
+  if (request.values_max != 0) limits.values_max = std::min(limits.values_max, request.values_max);
+  NVMDB_TRY(check_amount(limits, request.points.size(), steps));
   NVMDB_ASSIGN(const auto converter, state.converter(plan.parameter().units, request.units));
   SeriesAnswer answer;
   answer.steps = plan.steps();
@@ -166,8 +183,8 @@ Result<SeriesAnswer> derived_series(QueryEngine::State& state, const DerivedPlan
     }
     if (step == 0)
       answer.provenance = provenance_of(plan, field.grid(), request.units, request.interpolation);
-    compute_points(field, *geometry, placed, answer.values.data() + step, steps,
-                   plan.definition().is_direction);
+    NVMDB_TRY(compute_points(field, *geometry, placed, answer.values.data() + step, steps,
+                             plan.definition().is_direction, cancellation));
   }
   auto located = placer.located(*geometry);
   if (!located.is_ok()) elsewhere.run = plan.run();
@@ -177,7 +194,8 @@ Result<SeriesAnswer> derived_series(QueryEngine::State& state, const DerivedPlan
 }
 
 Result<SlabAnswer> derived_slab(QueryEngine::State& state, const DerivedPlan& plan,
-                                const SlabRequest& request, Elsewhere& elsewhere) {
+                                const SlabRequest& request, Elsewhere& elsewhere,
+                                const Cancellation* cancellation) {
   NVMDB_ASSIGN(const auto converter, state.converter(plan.parameter().units, request.units));
   NVMDB_ASSIGN(const std::size_t step, only_step(plan, request.selection));
   NVMDB_ASSIGN(const DerivedField field, plan.at(step));
@@ -203,7 +221,7 @@ Result<SlabAnswer> derived_slab(QueryEngine::State& state, const DerivedPlan& pl
   answer.latitudes = std::move(window.latitudes);
   answer.longitudes = std::move(window.longitudes);
   answer.values.resize(points.size());
-  field.compute(geometry.get(), points, answer.values);
+  NVMDB_TRY(compute_pieces(field, *geometry, points, answer.values, cancellation));
   if (request.clip) {
     for (const std::uint64_t at : window.outside) answer.values[at] = std::numeric_limits<float>::quiet_NaN();
   }

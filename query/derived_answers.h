@@ -25,8 +25,10 @@ struct FoundSelection {
 // place asked, it is put into `elsewhere`.
 
 [[nodiscard]] Result<SeriesAnswer> derived_series(QueryEngine::State& state, const DerivedPlan& plan,
-                                                  const SeriesRequest& request, Elsewhere& elsewhere);
+                                                  const SeriesRequest& request, Elsewhere& elsewhere,
+                                                  const Cancellation* cancellation);
 [[nodiscard]] Result<SlabAnswer> derived_slab(QueryEngine::State& state, const DerivedPlan& plan,
-                                              const SlabRequest& request, Elsewhere& elsewhere);
+                                              const SlabRequest& request, Elsewhere& elsewhere,
+                                              const Cancellation* cancellation);
 
 }  // namespace nvmdb::query

@@ -74,13 +74,13 @@ Status read_many_plain(const std::vector<const std::byte*>& steps, const std::ve
       if (i % kPointsPerCheck == 0) NVMDB_TRY(still_wanted(cancellation));
       float* const out = values.data() + order[i] * steps.size();
       const std::uint64_t index = indexes[order[i]];
-      if (index == kOutside) {
-        std::fill(out + first, out + last, kMissing);
+      if (index == PlacedPoints::kOutside) {
+        std::fill(out + first, out + last, PlacedPoints::kMissing);
         continue;
       }
-      const std::uint64_t ahead = i + 4 < order.size() ? indexes[order[i + 4]] : kOutside;
+      const std::uint64_t ahead = i + 4 < order.size() ? indexes[order[i + 4]] : PlacedPoints::kOutside;
       for (std::size_t step = first; step < last; ++step) {
-        if (ahead != kOutside) __builtin_prefetch(steps[step] + ahead * sizeof(float));
+        if (ahead != PlacedPoints::kOutside) __builtin_prefetch(steps[step] + ahead * sizeof(float));
         std::memcpy(out + step, steps[step] + index * sizeof(float), sizeof(float));
       }
     }
@@ -124,7 +124,7 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
                                const Cancellation* cancellation) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
-  if (found.computed != nullptr) return derived_series(state, *found.computed, request, elsewhere);
+  if (found.computed != nullptr) return derived_series(state, *found.computed, request, elsewhere, cancellation);
   const std::shared_ptr<const ResolvedSelection>& resolved = found.stored;
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
   const std::vector<engine::FieldRef>& fields = resolved->column->fields;

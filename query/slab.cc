@@ -67,7 +67,7 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
                            const Cancellation* cancellation) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
-  if (found.computed != nullptr) return derived_slab(state, *found.computed, request, elsewhere);
+  if (found.computed != nullptr) return derived_slab(state, *found.computed, request, elsewhere, cancellation);
   const std::shared_ptr<const ResolvedSelection>& resolved = found.stored;
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
   NVMDB_ASSIGN(const std::uint32_t field, only_field(request, *resolved));
