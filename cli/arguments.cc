@@ -459,6 +459,11 @@ class Parser {
     sub->add_flag("--check", tpcc.check, "Check the consistency conditions after the run");
     sub->add_flag("--deck", tpcc.deck, "Deal transactions from shuffled decks instead of by weights");
     sub->add_flag("--think", tpcc.think, "Ten terminals per warehouse with keying and think times");
+    sub->add_flag("--compare", tpcc.compare, "All configurations side by side, on pools of their own under --pool, with 1 to "
+                  "--threads threads");
+    sub->add_option("--rounds", tpcc.rounds, "Rounds of a comparison (default: 3)")->check(CLI::Range(1, 1000));
+    sub->add_option("--ssd", tpcc.ssd, "Where a comparison puts the pool of mmdb-ssd (default: /var/tmp)")->type_name("DIR");
+    sub->add_option("--plot", tpcc.plot, "Draw a comparison into this file")->type_name("FILE.png");
     sub->add_option("--kills", tpcc.kills, "Instead: kill the run this many times and check after each recovery")
         ->check(CLI::Range(1, 100000));
     sub->add_flag_callback(

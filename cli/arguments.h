@@ -57,6 +57,11 @@ struct TpccArguments {
   std::string configuration = "nvmdb";
   std::string device_model;  ///< empty: none
   bool log_off = false;
+  bool compare = false;
+  bool simulate = false;
+  std::uint32_t rounds = 3;
+  std::string ssd = "/var/tmp";
+  std::string plot;  ///< PNG file; empty: none
   std::uint32_t warehouses = 1;
   std::uint32_t threads = 1;
   double seconds = 10;

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
+#include "tpcc/comparison.h"
 #include "tpcc/report.h"
 #include "tpcc/trial.h"
 
@@ -49,6 +50,36 @@ int run_kills(const tpcc::TrialOptions& options, std::uint32_t kills) {
   return kDone;
 }
 
+/// 1, 2, 4, ... and `most` itself.
+std::vector<std::uint32_t> thread_steps(std::uint32_t most) {
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t threads = 1; threads < most; threads *= 2) steps.push_back(threads);
+  steps.push_back(most);
+  return steps;
+}
+
+int run_comparison(const tpcc::TrialOptions& trial, const Arguments& arguments) {
+  tpcc::ComparisonOptions options;
+  options.trial = trial;
+  options.ssd = arguments.tpcc.ssd;
+  options.rounds = arguments.tpcc.rounds;
+  options.threads = thread_steps(arguments.tpcc.threads);
+  const auto comparison = tpcc::compare(options);
+  if (!comparison.is_ok()) {
+    tell_error(comparison.status());
+    return exit_code_of(comparison.status().code());
+  }
+  print(arguments.format == Format::Json ? tpcc::comparison_json(*comparison) : tpcc::comparison_text(*comparison));
+  if (arguments.tpcc.plot.empty()) return kDone;
+  const std::string model = comparison->model.empty() ? "" : ", nvm modelled: " + comparison->model;
+  const std::vector<tpcc::PlotPanel> panels = tpcc::comparison_panels(*comparison);
+  const Status drawn = tpcc::write_png_plot(arguments.tpcc.plot, "TPC-C, " + std::to_string(comparison->warehouses) +
+                                                                     " warehouses" + model, panels);
+  if (drawn.is_ok()) return kDone;
+  tell_error(drawn);
+  return kFailed;
+}
+
 }  // namespace
 
 int run_tpcc(const Arguments& arguments) {
@@ -57,6 +88,7 @@ int run_tpcc(const Arguments& arguments) {
     tell_error(options.status());
     return kWrongUsage;
   }
+  if (arguments.tpcc.compare) return run_comparison(*options, arguments);
   if (arguments.tpcc.kills > 0) return run_kills(*options, arguments.tpcc.kills);
   const auto result = tpcc::run_trial(*options);
   if (!result.is_ok()) {
