@@ -461,6 +461,8 @@ class Parser {
     sub->add_flag("--think", tpcc.think, "Ten terminals per warehouse with keying and think times");
     sub->add_flag("--compare", tpcc.compare, "All configurations side by side, on pools of their own under --pool, with 1 to "
                   "--threads threads");
+    sub->add_flag("--simulate", tpcc.simulate,
+                  "Measure 1 and 2 threads of all configurations, then simulate 1 to 64 threads on a server with Optane");
     sub->add_option("--rounds", tpcc.rounds, "Rounds of a comparison (default: 3)")->check(CLI::Range(1, 1000));
     sub->add_option("--ssd", tpcc.ssd, "Where a comparison puts the pool of mmdb-ssd (default: /var/tmp)")->type_name("DIR");
     sub->add_option("--plot", tpcc.plot, "Draw a comparison into this file")->type_name("FILE.png");

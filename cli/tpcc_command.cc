@@ -6,6 +6,7 @@
 #include "cli/messages.h"
 #include "tpcc/comparison.h"
 #include "tpcc/report.h"
+#include "tpcc/simulation.h"
 #include "tpcc/trial.h"
 
 namespace nvmdb::cli {
@@ -58,11 +59,25 @@ std::vector<std::uint32_t> thread_steps(std::uint32_t most) {
   return steps;
 }
 
-int run_comparison(const tpcc::TrialOptions& trial, const Arguments& arguments) {
+/// Draws the panels when a plot is asked for.
+int draw(const Arguments& arguments, const std::string& title, const std::vector<tpcc::PlotPanel>& panels) {
+  if (arguments.tpcc.plot.empty()) return kDone;
+  const Status drawn = tpcc::write_png_plot(arguments.tpcc.plot, title, panels);
+  if (drawn.is_ok()) return kDone;
+  tell_error(drawn);
+  return kFailed;
+}
+
+tpcc::ComparisonOptions comparison_options(const tpcc::TrialOptions& trial, const TpccArguments& wanted) {
   tpcc::ComparisonOptions options;
   options.trial = trial;
-  options.ssd = arguments.tpcc.ssd;
-  options.rounds = arguments.tpcc.rounds;
+  options.ssd = wanted.ssd;
+  options.rounds = wanted.rounds;
+  return options;
+}
+
+int run_comparison(const tpcc::TrialOptions& trial, const Arguments& arguments) {
+  tpcc::ComparisonOptions options = comparison_options(trial, arguments.tpcc);
   options.threads = thread_steps(arguments.tpcc.threads);
   const auto comparison = tpcc::compare(options);
   if (!comparison.is_ok()) {
@@ -70,14 +85,30 @@ int run_comparison(const tpcc::TrialOptions& trial, const Arguments& arguments) 
     return exit_code_of(comparison.status().code());
   }
   print(arguments.format == Format::Json ? tpcc::comparison_json(*comparison) : tpcc::comparison_text(*comparison));
-  if (arguments.tpcc.plot.empty()) return kDone;
   const std::string model = comparison->model.empty() ? "" : ", nvm modelled: " + comparison->model;
-  const std::vector<tpcc::PlotPanel> panels = tpcc::comparison_panels(*comparison);
-  const Status drawn = tpcc::write_png_plot(arguments.tpcc.plot, "TPC-C, " + std::to_string(comparison->warehouses) +
-                                                                     " warehouses" + model, panels);
-  if (drawn.is_ok()) return kDone;
-  tell_error(drawn);
-  return kFailed;
+  return draw(arguments, "TPC-C, " + std::to_string(comparison->warehouses) + " warehouses" + model,
+              tpcc::comparison_panels(*comparison));
+}
+
+Result<tpcc::Simulation> simulated(const tpcc::TrialOptions& trial, const TpccArguments& wanted) {
+  const std::string device = trial.device_model.empty() ? "optane-6x128" : trial.device_model;
+  NVMDB_ASSIGN(const storage::DevicePreset preset, storage::find_preset(device));
+  tpcc::ComparisonOptions options = comparison_options(trial, wanted);
+  options.trial.device_model.clear();
+  options.threads = {1, 2};
+  NVMDB_ASSIGN(const tpcc::DeviceTimes times, tpcc::measure_device_times(trial.pool, wanted.ssd));
+  NVMDB_ASSIGN(const tpcc::Comparison measured, tpcc::compare(options));
+  return tpcc::simulate_server(measured, times, preset);
+}
+
+int run_simulation(const tpcc::TrialOptions& trial, const Arguments& arguments) {
+  const auto simulation = simulated(trial, arguments.tpcc);
+  if (!simulation.is_ok()) {
+    tell_error(simulation.status());
+    return exit_code_of(simulation.status().code());
+  }
+  print(tpcc::simulation_text(*simulation));
+  return draw(arguments, "TPC-C, SIMULATED: " + simulation->server.name, tpcc::simulation_panels(*simulation));
 }
 
 }  // namespace
@@ -89,6 +120,7 @@ int run_tpcc(const Arguments& arguments) {
     return kWrongUsage;
   }
   if (arguments.tpcc.compare) return run_comparison(*options, arguments);
+  if (arguments.tpcc.simulate) return run_simulation(*options, arguments);
   if (arguments.tpcc.kills > 0) return run_kills(*options, arguments.tpcc.kills);
   const auto result = tpcc::run_trial(*options);
   if (!result.is_ok()) {
