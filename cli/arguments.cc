@@ -109,6 +109,11 @@ class Parser {
       outcome.exit_code = kWrongUsage;
       outcome.done = true;
     }
+    if (!outcome.done && arguments_.command == Command::Series && arguments_.points.empty()) {
+      std::cerr << "nvmdb: --at or --points is required; see `nvmdb series --help`\n";
+      outcome.exit_code = kWrongUsage;
+      outcome.done = true;
+    }
     if (!outcome.done && !arguments_.pool.empty() && server_given_ && arguments_.command != Command::Serve) {
       std::cerr << "nvmdb: --server and --pool exclude each other: ask a server, or open the pool in this "
                    "process\n";
@@ -373,8 +378,14 @@ class Parser {
            },
            "Point in degrees; may be given again")
         ->type_name("LAT,LON")
-        ->required()
         ->allow_extra_args(false);
+    sub->add_option_function<std::string>(
+           "--points", checked(read_points,
+                               [this](const std::vector<query::Point>& points) {
+                                 arguments_.points.insert(arguments_.points.end(), points.begin(), points.end());
+                               }),
+           "File of many points: LAT,LON in each line")
+        ->type_name("FILE");
     sub->add_option_function<std::string>(
            "--interp",
            [this](const std::string& text) {

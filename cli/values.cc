@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,31 @@ Result<query::Point> parse_point(const std::string& text) {
                                     "\": latitude must be -90..90 and longitude -180..360 (LAT first)");
   }
   return query::Point{numbers[0], numbers[1]};
+}
+
+Result<std::vector<query::Point>> read_points(const std::string& file) {
+  constexpr std::size_t kPointsMax = 100'000;
+  constexpr std::size_t kLineBytesMax = 4096;
+  std::ifstream stream(file);
+  if (!stream) return Status::not_found(file + ": cannot be read");
+  std::vector<query::Point> points;
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty() || line[0] == '#') continue;
+    const std::string where = file + ", line " + std::to_string(number) + ": ";
+    if (line.size() > kLineBytesMax) return Status::invalid_argument(where + "is too long");
+    const std::size_t comma = line.find(',');
+    const auto point = parse_point(comma == std::string::npos ? line : line.substr(0, line.find(',', comma + 1)));
+    const bool names = points.empty() && line.find_first_of("0123456789") == std::string::npos;
+    if (!point.is_ok() && names) continue;
+    if (!point.is_ok()) return Status::invalid_argument(where + point.status().message());
+    if (points.size() == kPointsMax)
+      return Status::invalid_argument(file + ": more than " + std::to_string(kPointsMax) + " points");
+    points.push_back(*point);
+  }
+  if (points.empty()) return Status::invalid_argument(file + ": has no point; write LAT,LON in each line");
+  return points;
 }
 
 Result<query::Box> parse_box(const std::string& text) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/met/step.h"
 #include "engine/met/time.h"
@@ -14,6 +15,9 @@ namespace nvmdb::cli {
 
 /// "LAT,LON": latitude -90..90, longitude -180..360.
 [[nodiscard]] Result<query::Point> parse_point(const std::string& text);
+/// A file of stations: "LAT,LON" in each line; what follows another comma, empty lines, lines that begin with "#" and
+/// a first line of names are skipped. At most 100,000. Errors: also NotFound, IoError; messages name the line.
+[[nodiscard]] Result<std::vector<query::Point>> read_points(const std::string& file);
 /// "W,S,E,N".
 [[nodiscard]] Result<query::Box> parse_box(const std::string& text);
 /// "500", "0.5", or a layer "0-0.1".

@@ -226,6 +226,26 @@ TEST_F(CliEndToEnd, SlabsOfAllStepsHaveTheValuesOfEcCodes) {
   EXPECT_GT(compared, 100);
 }
 
+TEST_F(CliEndToEnd, AnswersAreTheSameForAFileOfManyPoints) {
+  const std::string file = (folder_.path() / "stations.csv").string();
+  {
+    std::ofstream stations(file);
+    for (int i = 0; i < 1000; ++i) stations << -40 + i % 50 << "," << 20 + i % 40 << ",station " << i << "\n";
+  }
+  const std::vector<std::string> question = {"series", "--param", "swh", "--points", file};
+  Finished remote;
+  {
+    ServerProcess server(pool_);
+    ASSERT_FALSE(server.address().empty()) << server.output();
+    ASSERT_EQ(run_nvmdb({"ingest", "--server", server.address(), given(kWaves)}).exit_code, 0);
+    remote = run_nvmdb(with(question, {"--server", server.address()}));
+    EXPECT_EQ(server.stop(), 0);
+  }
+  EXPECT_EQ(remote.exit_code, 0) << remote.err;
+  EXPECT_EQ(std::count(remote.out.begin(), remote.out.end(), '\n'), 1 + 1000 * 27);
+  EXPECT_EQ(run_nvmdb(with(question, {"--pool", pool_.string()})).out, remote.out);
+}
+
 TEST_F(CliEndToEnd, RefusesNetcdfOnATerminal) {
   ASSERT_EQ(run_nvmdb({"ingest", "--pool", pool_.string(), given(kWaves)}).exit_code, 0);
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);

@@ -1,6 +1,10 @@
 #include "cli/values.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace nvmdb::cli {
 namespace {
@@ -51,6 +55,28 @@ TEST(Values, ReadRuns) {
   EXPECT_EQ(selection.model, "wrf");
   EXPECT_EQ(selection.domain, "d01");
   EXPECT_EQ(selection.run, 1705276800);
+}
+
+TEST(Points, AreReadFromAFile) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("nvmdb_points_" + std::to_string(::getpid()));
+  const auto read = [&](const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+    auto points = read_points(file.string());
+    std::filesystem::remove(file);
+    return points;
+  };
+  const auto points = read("lat,lon,name\n# stations\n30.5,114.3,Wuhan\r\n\n-12.1,-77\n");
+  ASSERT_TRUE(points.is_ok()) << points.status().to_string();
+  ASSERT_EQ(points->size(), 2U);
+  EXPECT_EQ((*points)[0].longitude, 114.3);
+  EXPECT_EQ((*points)[1].latitude, -12.1);
+  const auto wrong = read("1,2\n91,0\n");
+  EXPECT_EQ(wrong.status().code(), Code::InvalidArgument);
+  EXPECT_NE(wrong.status().message().find("line 2"), std::string::npos) << wrong.status().message();
+  EXPECT_EQ(read("").status().code(), Code::InvalidArgument);
+  EXPECT_EQ(read("lat,lon\n").status().code(), Code::InvalidArgument);
+  EXPECT_EQ(read_points("/nonexistent/points").status().code(), Code::NotFound);
 }
 
 }  // namespace
