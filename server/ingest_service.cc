@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,8 @@ namespace {
 template <class Base, class Response>
 class QueuedWrites : public Base {
  public:
+  explicit QueuedWrites(WorkPool& pool) : pool_(pool) {}
+
   void push(Response response) {
     const MutexLock lock(mutex_);
     if (broken_) return;
@@ -41,7 +44,10 @@ class QueuedWrites : public Base {
     // Without the lock: OnDone may delete this at once in another thread.
     this->Finish(*closed_);
   }
-  void OnCancel() override { cancellation_.cancel(); }
+  void OnCancel() override {
+    cancellation_.cancel();
+    if (pool_.withdraw(ticket_)) close(grpc::Status::CANCELLED);
+  }
   void OnWriteDone(bool ok) override {
     {
       const MutexLock lock(mutex_);
@@ -61,8 +67,12 @@ class QueuedWrites : public Base {
 
  protected:
   [[nodiscard]] const Cancellation& cancellation() const { return cancellation_; }
+  /// False when the queue is full: `job` will not run. A job that still waits when the call is cancelled will not either.
+  [[nodiscard]] bool submit(std::function<void()> job) { return pool_.submit(std::move(job), &ticket_); }
 
  private:
+  WorkPool& pool_;
+  WorkPool::Ticket ticket_{0};
   Cancellation cancellation_;
   Mutex mutex_;
   std::deque<Response> queue_ NVMDB_GUARDED_BY(mutex_);  ///< the first one is being written
@@ -104,9 +114,9 @@ class PathReactor final
     : public QueuedWrites<grpc::ServerWriteReactor<v1::IngestPathResponse>, v1::IngestPathResponse> {
  public:
   PathReactor(ServiceContext& context, v1::IngestPathRequest request)
-      : context_(context), request_(std::move(request)) {}
+      : QueuedWrites(context.ingests), context_(context), request_(std::move(request)) {}
   void start() {
-    if (!context_.ingests.submit([this] { run(); })) close(to_grpc(too_busy()));
+    if (!submit([this] { run(); })) close(to_grpc(too_busy()));
   }
   void OnDone() override { delete this; }
 
@@ -126,7 +136,8 @@ class UploadReactor final
     : public QueuedWrites<grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>,
                           v1::IngestUploadResponse> {
  public:
-  explicit UploadReactor(ServiceContext& context) : context_(context), spooled_(context.uploads) {}
+  explicit UploadReactor(ServiceContext& context)
+      : QueuedWrites(context.ingests), context_(context), spooled_(context.uploads) {}
   void start() { StartRead(&request_); }
 
   void OnReadDone(bool ok) override {
@@ -184,7 +195,7 @@ class UploadReactor final
           to_grpc(Status::invalid_argument("upload: " + std::to_string(written_) + " bytes came, " +
                                            std::to_string(header_.file_bytes()) + " were announced")));
     }
-    if (!context_.ingests.submit([this] {
+    if (!submit([this] {
           ingest_into<v1::IngestUploadResponse>(context_, file_.get(), header_.name(),
                                                 take_options(header_.options(), cancellation()), *this);
         })) {

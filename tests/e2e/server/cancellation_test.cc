@@ -28,6 +28,7 @@ class ServerCancellation : public testing::Test {
     options.ingest.worker_binary = NVMDB_BINARY_DIR "/tests/ingest_crash_worker";
     options.ingest.workers = 1;
     options.ingest.hang_seconds = 60;
+    options.ingest_threads = 1;
     auto instance = server::Instance::open(options);
     ASSERT_TRUE(instance.is_ok()) << instance.status().to_string();
     instance_ = std::move(instance).value();
@@ -147,6 +148,36 @@ TEST_F(ServerCancellation, RefusesUploadsBeyondTheSumOfAll) {
     refused = outcome();
   }
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << refused.error_message();
+}
+
+TEST_F(ServerCancellation, LetsAnUploadLeaveTheQueueWithItsBytes) {
+  v1::IngestPathRequest busy;
+  busy.set_path(script("a.grib", kOneStepThenSpin));
+  grpc::ClientContext busy_context;
+  const auto reader = stub_->IngestPath(&busy_context, busy);
+  v1::IngestPathResponse step;
+  ASSERT_TRUE(reader->Read(&step));  // the only thread has work without end now
+  v1::IngestUploadRequest header;
+  header.mutable_header()->set_name("b.grib");
+  header.mutable_header()->set_file_bytes(600);
+  v1::IngestUploadRequest bytes;
+  bytes.set_data(std::string(600, 'x'));
+  // Two of them do not fit, so each is accepted only when the one before has given its bytes back.
+  for (int i = 0; i < 3; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+    const auto stream = stub_->IngestUpload(&context);
+    ASSERT_TRUE(stream->Write(header));
+    ASSERT_TRUE(stream->Write(bytes));
+    ASSERT_TRUE(stream->WritesDone());
+    v1::IngestUploadResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  busy_context.TryCancel();
+  EXPECT_LT(until_idle(), std::chrono::milliseconds(500));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(ServerCancellation, EndsAWatchAtTheDeadlineOfTheCommandLine) {
