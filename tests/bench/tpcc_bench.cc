@@ -1,7 +1,7 @@
 // TPC-C: throughput for each second of processor time of the workers, what durability costs, latency, log, memory. Each
 // round has every case once, on a new pool in /dev/shm.
 //
-// Usage: tpcc_bench [rounds, default 3] [seconds of each run, default 2]
+// Usage: tpcc_bench [rounds, default 5] [seconds of each run, default 2]
 
 #include <algorithm>
 #include <cstdio>
@@ -113,7 +113,7 @@ int run(int rounds, double seconds) {
 }  // namespace nvmdb::bench
 
 int main(int count, char** arguments) {
-  const int rounds = count > 1 ? std::atoi(arguments[1]) : 3;
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : kRounds;
   const double seconds = count > 2 ? std::atof(arguments[2]) : 2;
   if (rounds < 1 || seconds <= 0) {
     std::fprintf(stderr, "usage: tpcc_bench [rounds] [seconds]\n");
