@@ -113,7 +113,7 @@ int run(int rounds, double seconds) {
 }  // namespace nvmdb::bench
 
 int main(int count, char** arguments) {
-  const int rounds = count > 1 ? std::atoi(arguments[1]) : kRounds;
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : nvmdb::bench::kRounds;
   const double seconds = count > 2 ? std::atof(arguments[2]) : 2;
   if (rounds < 1 || seconds <= 0) {
     std::fprintf(stderr, "usage: tpcc_bench [rounds] [seconds]\n");
