@@ -51,6 +51,9 @@ function(nvmdb_library name)
   target_link_libraries(nvmdb_${name} PUBLIC nvmdb_flags ${ARG_LINK} PRIVATE nvmdb_warnings ${ARG_PRIVATE})
 endfunction()
 
+# What scripts/sanitize builds: the tests with the label sanitize.
+add_custom_target(sanitize_tests)
+
 # nvmdb_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): a GoogleTest program, one ctest entry.
 function(nvmdb_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
@@ -64,4 +67,7 @@ function(nvmdb_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  if("sanitize" IN_LIST ARG_LABELS)
+    add_dependencies(sanitize_tests ${name})
+  endif()
 endfunction()
