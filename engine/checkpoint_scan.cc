@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "storage/base/fail_point.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::engine {
 
@@ -25,6 +26,7 @@ Status scan_checkpoint(RecoveryWork& work, wal::Epoch durable) {
   NVMDB_TRY(work.for_each(pages.size(), [&](RecoveryWorker& worker, std::size_t i) -> Status {
     NVMDB_FAIL_POINT_TRY("recovery.page");
     TuplePage& page = *pages[i];
+    storage::charge_nvm_read(page.base, page.published);
     RecoveryWorker::PageTotals totals;
     NVMDB_TRY(database.tuple_pages->for_each_slot(
         page, [&](const SlotView& slot, std::uint64_t at, std::uint32_t slot_bytes) -> Status {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "engine/catalogue.h"
 #include "engine/database.h"
 #include "storage/base/result.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::engine {
 
@@ -29,6 +31,11 @@ struct ColumnKey {
 struct FieldRef {
   Field field;
   ByteSpan extent;  ///< valid while the ReadView lives
+  /// To be called before `count` points from `first` on are read: see storage/device/read_hook.h.
+  void charge_read(std::uint64_t first, std::uint64_t count) const {
+    const std::uint64_t at = std::min<std::uint64_t>(first * field.encoding.width_bytes, extent.size());
+    storage::charge_nvm_read(extent.data() + at, std::min<std::uint64_t>(count * field.encoding.width_bytes, extent.size() - at));
+  }
   [[nodiscard]] met::Decoder decoder() const { return {field.encoding, field.points, extent}; }
 };
 

@@ -8,6 +8,7 @@
 #include "engine/checkpointer.h"
 #include "engine/session_state.h"
 #include "storage/base/fail_point.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::engine {
 
@@ -175,6 +176,7 @@ Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& 
   TuplePages& store = *database_.tuple_pages;
   const OldestPages oldest(pages);
   std::vector<Move> moves;
+  storage::charge_nvm_read(page.base, page.published);
   database_.clock->pin(*slot_);
   const Status moved = store.for_each_slot(page, [&](const SlotView& slot, std::uint64_t at, std::uint32_t bytes) -> Status {
     if (page.is_dead(at)) return Status::ok();

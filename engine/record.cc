@@ -4,6 +4,7 @@
 
 #include "engine/tuple_slot.h"
 #include "storage/base/spin.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::engine {
 
@@ -52,7 +53,11 @@ RecordHead::Copy RecordHead::read(TransactionArena& arena, std::size_t offset, s
       if (!referenced_.load(std::memory_order_relaxed)) referenced_.store(true, std::memory_order_relaxed);
       row = tuple->copy(arena, offset, bytes);
     } else if (const std::byte* slot = place.slot(); slot != nullptr) {
-      row = copy_row(SlotView(slot).row(), offset, bytes, arena);
+      storage::charge_nvm_read(slot, kSlotHeaderBytes);
+      const ByteSpan whole = SlotView(slot).row();
+      const std::size_t from = std::min(offset, whole.size());
+      storage::charge_nvm_read(whole.data() + from, std::min(bytes, whole.size() - from));
+      row = copy_row(whole, offset, bytes, arena);
     } else {
       continue;
     }

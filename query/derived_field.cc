@@ -64,12 +64,14 @@ class FieldValues {
   void read(const engine::FieldRef& ref, std::span<double> values) {
     const met::Decoder decoder = ref.decoder();
     if (plain_) {
+      ref.charge_read(first_, buffer_.size());
       decoder.run(first_, buffer_);
       std::copy(buffer_.begin(), buffer_.end(), values.begin());
       return;
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Places& at = places_[i];
+      ref.charge_read(at.first, 1);
       const auto first = static_cast<double>(decoder.at(at.first));
       values[i] = at.first == at.second ? first : 0.5 * (first + static_cast<double>(decoder.at(at.second)));
     }

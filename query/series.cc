@@ -6,6 +6,7 @@
 #include "query/engine_state.h"
 #include "query/place_search.h"
 #include "query/point_placer.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::query {
 namespace {
@@ -29,17 +30,22 @@ void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
 }
 
 /// Reads one step of all points; values of one point are `stride` apart.
-void read_step(const met::Decoder& decoder, const PlacedPoints& placed, float* values, std::size_t stride) {
+void read_step(const engine::FieldRef& ref, const PlacedPoints& placed, float* values, std::size_t stride) {
+  const met::Decoder decoder = ref.decoder();
+  const auto value_at = [&](std::uint64_t index) {
+    ref.charge_read(index, 1);
+    return decoder.at(index);
+  };
   if (placed.stencils.empty()) {
     for (std::size_t point = 0; point < placed.indexes.size(); ++point) {
       const std::uint64_t index = placed.indexes[point];
-      values[point * stride] = index == PlacedPoints::kOutside ? PlacedPoints::kMissing : decoder.at(index);
+      values[point * stride] = index == PlacedPoints::kOutside ? PlacedPoints::kMissing : value_at(index);
     }
     return;
   }
   for (std::size_t point = 0; point < placed.stencils.size(); ++point) {
     values[point * stride] =
-        interpolate([&](std::uint64_t index) { return decoder.at(index); }, placed.stencils[point]);
+        interpolate(value_at, placed.stencils[point]);
   }
 }
 
@@ -56,6 +62,7 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
     // The lines are of as many pages: what limits is how many the machine looks up at a time.
     for (std::size_t step = 0; step < steps.size(); ++step) {
       if (step + kPlainAhead < steps.size()) __builtin_prefetch(steps[step + kPlainAhead] + at);
+      storage::charge_nvm_read(steps[step] + at, sizeof(float));
       std::memcpy(out + step, steps[step] + at, sizeof(float));
     }
   }
@@ -170,7 +177,7 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
       placed = placer.place(*geometry);
     }
     NVMDB_TRY(State::check_field(ref, geometry->grid()));
-    read_step(ref.decoder(), placed, answer.values.data() + step, steps);
+    read_step(ref, placed, answer.values.data() + step, steps);
   }
   auto located = placer.located(*geometry);
   if (!located.is_ok()) {

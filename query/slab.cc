@@ -33,8 +33,9 @@ Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelec
   return resolved.fields.front();
 }
 
-Status decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& runs, std::vector<float>& values,
+Status decode_runs(const engine::FieldRef& ref, const std::vector<IndexRun>& runs, std::vector<float>& values,
                    const Cancellation* cancellation) {
+  const met::Decoder decoder = ref.decoder();
   constexpr std::uint64_t kValuesPerCheck = 1U << 20U;
   std::uint64_t unchecked = kValuesPerCheck;
   for (std::size_t next = 1; const IndexRun& run : runs) {
@@ -44,6 +45,7 @@ Status decode_runs(const met::Decoder& decoder, const std::vector<IndexRun>& run
       const std::uint64_t count = std::min(kChunk, run.count - done);
       const std::size_t at = values.size();
       values.resize(at + count);
+      ref.charge_read(run.first + done, count);
       decoder.run(run.first + done, std::span(values).subspan(at, count));
       unchecked += count;
       if (unchecked < kValuesPerCheck) continue;
@@ -95,7 +97,7 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
   answer.columns = window.columns;
   answer.rectilinear = window.rectilinear;
   answer.values.reserve(window.rows * window.columns);
-  NVMDB_TRY(decode_runs(ref.decoder(), window.runs, answer.values, cancellation));
+  NVMDB_TRY(decode_runs(ref, window.runs, answer.values, cancellation));
   answer.latitudes = std::move(window.latitudes);
   answer.longitudes = std::move(window.longitudes);
   if (request.clip) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "storage/base/narrow.h"
+#include "storage/device/read_hook.h"
 
 namespace nvmdb::wal {
 namespace {
@@ -77,6 +78,7 @@ Result<LogScan> scan_log(storage::PoolMedia& media, const storage::PageAllocator
   pages.for_each([&](storage::PageId id, storage::PageEntry entry) {
     if (entry.kind != storage::PageKind::Log || !failed.is_ok()) return;
     const ByteSpan page = media.region(id.region).bytes(id.offset(), kPageBytes);
+    storage::charge_nvm_read(page.data(), page.size());
     const auto header = decode_segment_header(page, seed);
     if (header && header->stream == entry.owner) {
       scan_segment(page, *header, id, seed, scan);

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "storage/base/check.h"
-#include "storage/base/random.h"
 
 namespace nvmdb::storage {
 namespace {
@@ -122,32 +121,21 @@ Result<DevicePreset> find_preset(std::string_view name) {
 }
 
 MemoryBaseline measure_baseline(ByteSpan memory, const TickClock& clock) {
-  constexpr std::uint64_t kLoads = 20'000;
   const std::uint64_t lines = memory.size() / kCacheLineBytes;
   NVMDB_CHECK(lines > 0, "no memory to measure");
-  const auto load = [&](std::uint64_t line) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, memory.data() + line * kCacheLineBytes, sizeof word);
-    return word;
-  };
   MemoryBaseline baseline;
-  SeededRandom random(1);
-  std::uint64_t carried = 0;
-  std::uint64_t begin = clock.now_ns();
-  for (std::uint64_t i = 0; i < kLoads; ++i) {
-    // The next place hangs on the word read, so that loads do not overlap.
-    asm volatile("" : "+r"(carried));
-    carried = load((random.next() + (carried & 1U)) % lines);
+  for (int pass = 0; pass < 2; ++pass) {
+    const std::uint64_t begin = clock.now_ns();
+    std::uint64_t sum = 0;
+    for (std::uint64_t line = 0; line < lines; ++line) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, memory.data() + line * kCacheLineBytes, sizeof word);
+      sum += word;
+    }
+    asm volatile("" : : "r"(sum));
+    const double all = std::max(1.0, static_cast<double>(clock.now_ns() - begin));
+    baseline.read_bytes_per_second = static_cast<double>(lines * kCacheLineBytes) * 1e9 / all;
   }
-  asm volatile("" : : "r"(carried));
-  baseline.random_read_ns = static_cast<double>(clock.now_ns() - begin) / kLoads;
-  begin = clock.now_ns();
-  std::uint64_t sum = 0;
-  for (std::uint64_t line = 0; line < lines; ++line) sum += load(line);
-  asm volatile("" : : "r"(sum));
-  const double all = std::max(1.0, static_cast<double>(clock.now_ns() - begin));
-  baseline.sequential_read_ns = all / static_cast<double>(lines);
-  baseline.read_bytes_per_second = static_cast<double>(lines * kCacheLineBytes) * 1e9 / all;
   return baseline;
 }
 
@@ -224,27 +212,26 @@ void DeviceModel::fence() {
   writers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void DeviceModel::read(std::uint64_t address, std::uint64_t bytes) {
+void DeviceModel::read(std::uint64_t address, std::uint64_t bytes, std::uint64_t begun_ns) {
   if (bytes == 0) return;
   ThreadState& state = thread_state();
-  const std::uint64_t now = clock_.now_ns();
   const std::uint64_t line = preset_.media_line_bytes;
   const std::uint64_t begin = address / line * line;
   const std::uint64_t end = align_up(address + bytes, line);
   const bool sequential = begin == state.read_line_end || begin + line == state.read_line_end;
   const std::uint64_t fresh = begin + line == state.read_line_end ? begin + line : begin;
   state.read_line_end = end;
-  const std::uint64_t drained = whole_ns(charge(reads_, fresh, end, now, preset_.module_read_bytes_per_second));
-  const std::uint64_t from = std::max(state.read_units, now * static_cast<std::uint64_t>(kUnitsPerNs));
+  const std::uint64_t drained =
+      whole_ns(charge(reads_, fresh, end, begun_ns, preset_.module_read_bytes_per_second));
+  const std::uint64_t from = std::max(state.read_units, begun_ns * static_cast<std::uint64_t>(kUnitsPerNs));
   state.read_units = from + units(service_ns(bytes, preset_.thread_read_bytes_per_second));
-  const std::uint64_t latency = now + rounded(sequential ? preset_.sequential_read_ns : preset_.random_read_ns);
+  const std::uint64_t latency =
+      begun_ns + rounded(sequential ? preset_.sequential_read_ns : preset_.random_read_ns);
   const std::uint64_t asked = std::max({latency, drained, whole_ns(state.read_units)});
-  double own = sequential ? baseline_.sequential_read_ns : baseline_.random_read_ns;
-  if (baseline_.read_bytes_per_second > 0 && bytes > kCacheLineBytes) {
-    own += service_ns(bytes - kCacheLineBytes, baseline_.read_bytes_per_second);
-  }
-  const std::uint64_t subtract = rounded(own);
-  if (asked > now + subtract) clock_.wait_until(asked - subtract);
+  const bool more = bytes > kCacheLineBytes && baseline_.read_bytes_per_second > 0;
+  const std::uint64_t own =
+      more ? rounded(service_ns(bytes - kCacheLineBytes, baseline_.read_bytes_per_second)) : 0;
+  clock_.wait_until(asked - std::min(own, asked));
 }
 
 DeviceProfile DeviceModel::profile(const DeviceProfile& device) const {

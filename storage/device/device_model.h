@@ -46,22 +46,21 @@ struct DevicePreset {
 /// Errors: InvalidArgument (names those there are).
 [[nodiscard]] Result<DevicePreset> find_preset(std::string_view name);
 
-/// What the machine's own memory takes, which is subtracted from what the model asks.
+/// What the machine's own memory takes for bytes behind the first line of a read, which is subtracted from what the
+/// model asks.
 struct MemoryBaseline {
-  double random_read_ns = 0;
-  double sequential_read_ns = 0;
-  double read_bytes_per_second = 0;
+  double read_bytes_per_second = 0;  ///< 0: nothing is subtracted
 };
-/// Measures it by reading `memory`: dependent random loads of 64 bytes, then all of it in order.
+/// Measures it by reading all of `memory` in order, once to have it there, then for the figure.
 [[nodiscard]] MemoryBaseline measure_baseline(ByteSpan memory, const TickClock& clock);
 
 /// Delays that make memory behave like a preset: latency, bandwidth by direction, whole media lines, and write
 /// concurrency beyond which it degrades. Each module is a server with a queue that all threads share.
 ///
 /// Writes are charged when they are stored non-temporally or flushed, and waited for at the fence of the same
-/// thread; a deadline counts from when the stores began, so the time that they took is not added. Reads wait
-/// before the access for what the model asks beyond the baseline. What is found in the processor's caches is
-/// delayed too: the model cannot see them.
+/// thread; a deadline counts from when the stores began, so the time that they took is not added. Reads load their
+/// first line and wait for what the model asks beyond that. What is found in the processor's caches is delayed too:
+/// the model cannot see them.
 /// Threads: any number. Pairing: the modules' clocks are relaxed; they order nothing but delays.
 class DeviceModel {
  public:
@@ -73,8 +72,10 @@ class DeviceModel {
   void begin_write(std::uint64_t address, std::uint64_t bytes, bool flushed);
   /// Waits until what this thread wrote before would be in the power-fail domain.
   void fence();
-  /// Waits as long as reading would take longer than the machine's own memory takes.
-  void read(std::uint64_t address, std::uint64_t bytes);
+  /// Waits until the model has read, too, what the machine began to read at `begun_ns`: its first line was loaded
+  /// since then, the rest is to be read when this returns.
+  void read(std::uint64_t address, std::uint64_t bytes, std::uint64_t begun_ns);
+  [[nodiscard]] std::uint64_t now_ns() const { return clock_.now_ns(); }
 
   [[nodiscard]] const DevicePreset& preset() const { return preset_; }
   /// `device` with the preset's figures, marked as modelled.
