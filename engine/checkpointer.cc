@@ -169,10 +169,7 @@ Status Checkpointer::cycle() {
   // were left.
   const wal::Epoch covered = database_.log->durable_epoch();
   const std::uint64_t oldest = database_.clock->oldest_pinned().value;
-  std::vector<TuplePage*> settling;
-  for (TuplePage* page : pages.pages()) {
-    if (page->closed && !page->settled && page->closed_epoch != 0 && page->closed_epoch < oldest) settling.push_back(page);
-  }
+  const std::vector<TuplePage*> settling = pages.closed_before(oldest);
   pages.close_overflow(*database_.clock);
   NVMDB_TRY(release_retired());
   NVMDB_FAIL_POINT_TRY("checkpoint.begin");

@@ -120,6 +120,15 @@ void TuplePages::close_overflow(wal::EpochClock& clock) {
   }
 }
 
+std::vector<TuplePage*> TuplePages::closed_before(std::uint64_t epoch) const {
+  std::vector<TuplePage*> closed;
+  const MutexLock lock(overflow_mutex_);
+  for (TuplePage* page : pages()) {
+    if (page->closed && !page->settled && page->closed_epoch != 0 && page->closed_epoch < epoch) closed.push_back(page);
+  }
+  return closed;
+}
+
 void TuplePages::adopt(const std::byte* slot) {
   TuplePage& page = page_of(slot);
   storage::Door& door = door_of(page);
@@ -264,6 +273,7 @@ Status TuplePages::publish() {
   for (TuplePage* page : changed) {
     NVMDB_FAIL_POINT_TRY("checkpoint.page");
     if (page->published == 0) NVMDB_TRY(allocator_.change(page->id, {storage::PageKind::Checkpoint, 0}));
+    const MutexLock lock(mutex_);  // statistics() looks at it
     page->published = page->used;
   }
   adopted_.clear();

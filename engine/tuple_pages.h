@@ -90,6 +90,8 @@ class TuplePages {
   /// The overflow page that is being filled gets no more slots. Pages closed since the last call are stamped with an
   /// epoch of `clock`: who pins a later one holds no slot of them that is not filled.
   void close_overflow(wal::EpochClock& clock);
+  /// Pages that are not settled and were stamped with an epoch below this one.
+  [[nodiscard]] std::vector<TuplePage*> closed_before(std::uint64_t epoch) const;
 
   // --- checkpoint
   /// Puts a tuple behind the others of the open checkpoint page. Readable there after write_out(), durable and found by
@@ -159,7 +161,7 @@ class TuplePages {
 
   mutable Mutex mutex_;
   std::vector<Region> regions_;  ///< bases fixed; `pages` guarded by mutex_ but for page_of() of pages in use
-  Mutex overflow_mutex_;
+  mutable Mutex overflow_mutex_;
   TuplePage* overflow_ NVMDB_GUARDED_BY(overflow_mutex_) = nullptr;
 
   // The checkpointer's.
