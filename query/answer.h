@@ -43,6 +43,20 @@ struct SeriesAnswer {
   std::vector<float> values;  ///< [points.size(), steps.size()]
 };
 
+/// Values above one point (a profile) or above a line of points (a section). Levels that are stored come lowest first,
+/// others as they were asked. Missing is NaN: also below the lowest level, above the highest, and below the ground.
+struct CurtainAnswer {
+  Provenance provenance;  ///< its level type is that of `levels`; it has no single level
+  met::Step step;
+  Vertical vertical = Vertical::Stored;
+  std::string level_units;  ///< "hPa", "m"; empty: as the level type says
+  std::vector<LocatedPoint> points;
+  std::vector<double> distances_m;  ///< of each point from the first, along the line
+  std::vector<double> levels;
+  std::vector<double> bottoms;  ///< of layers; else as `levels`
+  std::vector<float> values;    ///< [points.size(), levels.size()]
+};
+
 /// A window of a field, row by row in the grid's own order; missing is NaN. Longitudes -180..180.
 /// Regular grids give one latitude per row and one longitude per column; grids without positions none; all others
 /// one of each per value.

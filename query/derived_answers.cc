@@ -13,21 +13,6 @@ namespace {
 
 constexpr double kDegree = 3.141592653589793 / 180.0;
 
-Provenance provenance_of(const DerivedPlan& plan, const met::Grid& grid, const std::string& units,
-                         Interpolation interpolation) {
-  Provenance from;
-  from.run = plan.run();
-  from.member = plan.member();
-  from.parameter = plan.parameter();
-  from.level_type = plan.level_type();
-  from.level = plan.level();
-  from.bottom = plan.bottom();
-  from.units = units.empty() ? plan.parameter().units : units;
-  from.grid_summary = grid.summary();
-  from.interpolation = interpolation;
-  return from;
-}
-
 /// The mean of directions: that of unit vectors. Missing where they cancel.
 float mean_direction(std::span<const float> corners, const Stencil& stencil) {
   double east = 0;
@@ -54,37 +39,6 @@ Status compute_pieces(const DerivedField& field, const Geometry& geometry, std::
   return Status::ok();
 }
 
-/// Values at the points asked; those of one point are `stride` apart.
-Status compute_points(const DerivedField& field, const Geometry& geometry, const PlacedPoints& placed,
-                    float* values, std::size_t stride, bool is_direction,
-                      const Cancellation* cancellation) {
-  std::vector<std::uint64_t> points;
-  for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
-    if (placed.indexes[i] == PlacedPoints::kOutside) continue;
-    if (placed.stencils.empty()) points.push_back(placed.indexes[i]);
-    for (std::uint32_t c = 0; !placed.stencils.empty() && c < placed.stencils[i].count; ++c)
-      points.push_back(placed.stencils[i].corners[c].index);
-  }
-  std::vector<float> computed(points.size());
-  NVMDB_TRY(compute_pieces(field, geometry, points, computed, cancellation));
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
-    float& value = values[i * stride];
-    value = PlacedPoints::kMissing;
-    if (placed.indexes[i] == PlacedPoints::kOutside) continue;
-    if (placed.stencils.empty()) {
-      value = computed[next++];
-      continue;
-    }
-    const Stencil& stencil = placed.stencils[i];
-    const std::span<const float> corners = std::span(computed).subspan(next, stencil.count);
-    next += stencil.count;
-    std::size_t corner = 0;
-    value = is_direction ? mean_direction(corners, stencil)
-                         : interpolate([&](std::uint64_t) { return corners[corner++]; }, stencil);
-  }
-  return Status::ok();
-}
 
 Status check_amount(const QueryLimits& limits, std::size_t points, std::size_t steps) {
   if (points == 0) return Status::invalid_argument("no point is asked for");
@@ -147,6 +101,51 @@ Result<std::unique_ptr<const DerivedPlan>> find_derived(QueryEngine::State& stat
 
 }  // namespace
 
+Provenance provenance_of(const DerivedPlan& plan, const met::Grid& grid, const std::string& units,
+                         Interpolation interpolation) {
+  Provenance from;
+  from.run = plan.run();
+  from.member = plan.member();
+  from.parameter = plan.parameter();
+  from.level_type = plan.level_type();
+  from.level = plan.level();
+  from.bottom = plan.bottom();
+  from.units = units.empty() ? plan.parameter().units : units;
+  from.grid_summary = grid.summary();
+  from.interpolation = interpolation;
+  return from;
+}
+
+Status compute_points(const DerivedField& field, const Geometry& geometry, const PlacedPoints& placed,
+                    float* values, std::size_t stride, bool is_direction,
+                      const Cancellation* cancellation) {
+  std::vector<std::uint64_t> points;
+  for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
+    if (placed.indexes[i] == PlacedPoints::kOutside) continue;
+    if (placed.stencils.empty()) points.push_back(placed.indexes[i]);
+    for (std::uint32_t c = 0; !placed.stencils.empty() && c < placed.stencils[i].count; ++c)
+      points.push_back(placed.stencils[i].corners[c].index);
+  }
+  std::vector<float> computed(points.size());
+  NVMDB_TRY(compute_pieces(field, geometry, points, computed, cancellation));
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < placed.indexes.size(); ++i) {
+    float& value = values[i * stride];
+    value = PlacedPoints::kMissing;
+    if (placed.indexes[i] == PlacedPoints::kOutside) continue;
+    if (placed.stencils.empty()) {
+      value = computed[next++];
+      continue;
+    }
+    const Stencil& stencil = placed.stencils[i];
+    const std::span<const float> corners = std::span(computed).subspan(next, stencil.count);
+    next += stencil.count;
+    std::size_t corner = 0;
+    value = is_direction ? mean_direction(corners, stencil)
+                         : interpolate([&](std::uint64_t) { return corners[corner++]; }, stencil);
+  }
+  return Status::ok();
+}
 Result<FoundSelection> find_selected(QueryEngine::State& state, const engine::ReadView& view,
                                      const Selection& selection) {
   FoundSelection found;

@@ -5,6 +5,7 @@
 #include "query/derived_plan.h"
 #include "query/engine_state.h"
 #include "query/place_search.h"
+#include "query/point_placer.h"
 
 namespace nvmdb::query {
 
@@ -20,6 +21,15 @@ struct FoundSelection {
 ///         that stands for several parameters).
 [[nodiscard]] Result<FoundSelection> find_selected(QueryEngine::State& state, const engine::ReadView& view,
                                                    const Selection& selection);
+
+/// Where an answer of one level and one step comes from.
+[[nodiscard]] Provenance provenance_of(const DerivedPlan& plan, const met::Grid& grid, const std::string& units,
+                                       Interpolation interpolation);
+/// Values of a derived parameter at the points asked; those of one point are `stride` apart.
+/// Errors: DeadlineExceeded (asked between pieces).
+[[nodiscard]] Status compute_points(const DerivedField& field, const Geometry& geometry, const PlacedPoints& placed,
+                                    float* values, std::size_t stride, bool is_direction,
+                                    const Cancellation* cancellation);
 
 // The questions, of a derived parameter. Errors: as those of QueryEngine; where the run does not hold the
 // place asked, it is put into `elsewhere`.

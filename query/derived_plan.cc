@@ -99,12 +99,12 @@ class DerivedPlanner {
   /// The levels of the answer that the selection allows.
   [[nodiscard]] std::vector<DerivedPlan::LevelChoice> choices() const {
     std::vector<DerivedPlan::LevelChoice> found;
-    if (definition_.place != Place::Levels && index_.run.format == "wrf") {
+    if (is_of_column() && index_.run.format == "wrf") {
       found.push_back({"surface", 0, 0});
     } else {
       const Rows& rows = rows_.front();
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const bool interfaces = rows[i]->level_type == kInterfaces;
+        const bool interfaces = has_means() && rows[i]->level_type == kInterfaces;
         if (interfaces && i + 1 == rows.size()) break;  // one less between them
         found.push_back(
             {interfaces ? std::string(kEta) : rows[i]->level_type, rows[i]->row.level, rows[i]->row.bottom});
@@ -118,9 +118,23 @@ class DerivedPlanner {
     return found;
   }
 
+  /// Whether all inputs are stored where a choice needs them.
+  [[nodiscard]] bool has_inputs_at(const DerivedPlan::LevelChoice& choice) const {
+    for (std::size_t input = 0; input < rows_.size(); ++input) {
+      std::vector<std::pair<const RunIndex::Row*, const RunIndex::Row*>> found;
+      if (!rows_[input].empty() && !find_levels(input, choice, found).is_ok()) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] Result<DerivedPlan> plan(engine::FieldStore& store, const engine::ReadView& view) const;
 
  private:
+  [[nodiscard]] bool is_of_column() const {
+    return definition_.place != Place::Levels && definition_.place != Place::Interfaces;
+  }
+  /// Whether what is on interfaces counts as the mean of those below and above.
+  [[nodiscard]] bool has_means() const { return definition_.place != Place::Interfaces; }
   [[nodiscard]] double bucket_mm() const { return std::max(attribute(attributes_, "BUCKET_MM"), 0.0); }
   [[nodiscard]] Result<DerivedPlan::LevelChoice> only_choice() const;
   [[nodiscard]] Status find_levels(
@@ -174,7 +188,7 @@ Status DerivedPlanner::find_levels(
     found.emplace_back(rows.front(), nullptr);
     return Status::ok();
   }
-  const bool interfaces = is_on_interfaces(rows);
+  const bool interfaces = has_means() && is_on_interfaces(rows);
   const std::size_t count = interfaces ? rows.size() - 1 : rows.size();
   const auto between = [&](std::size_t k) {
     found.emplace_back(rows[k], interfaces ? rows[k + 1] : nullptr);
@@ -361,7 +375,9 @@ Result<std::vector<DerivedPlan::LevelChoice>> DerivedPlan::levels(const derived:
                                                                   const RunIndex& index) {
   const DerivedPlanner planner(definition, selection, index);
   NVMDB_TRY(planner.check_inputs());
-  return planner.choices();
+  std::vector<LevelChoice> found = planner.choices();
+  std::erase_if(found, [&](const LevelChoice& choice) { return !planner.has_inputs_at(choice); });
+  return found;
 }
 
 namespace {

@@ -34,6 +34,9 @@ class QueryEngine {
   /// `cancellation` is asked between pieces of long work; nullptr: nobody cancels it.
   [[nodiscard]] Result<SeriesAnswer> series(const SeriesRequest& request, const Cancellation* cancellation = nullptr);
   [[nodiscard]] Result<SlabAnswer> slab(const SlabRequest& request, const Cancellation* cancellation = nullptr);
+  [[nodiscard]] Result<CurtainAnswer> profile(const ProfileRequest& request);
+  /// Errors: also InvalidArgument (ends that are one place or opposite ones, too few points).
+  [[nodiscard]] Result<CurtainAnswer> section(const SectionRequest& request);
   /// The slabs that a request for all steps means, one request for each step, in their order, all of the same
   /// run, parameter and level; of any other request, that one.
   [[nodiscard]] Result<std::vector<SlabRequest>> slabs(const SlabRequest& request,

@@ -49,6 +49,35 @@ struct SeriesRequest {
   std::uint64_t values_max = 0;  ///< more are refused; 0: as many as the engine answers at once
 };
 
+/// What the levels of a profile or a section are.
+enum class Vertical : std::uint8_t {
+  Stored,    ///< those that the run has
+  Pressure,  ///< hPa, interpolated linearly in the logarithm of pressure
+  Height,    ///< m above sea level, interpolated linearly
+};
+
+/// Values above one point, at one step.
+struct ProfileRequest {
+  Selection selection;  ///< of `level` and `level_bottom`, open means all; step open: the first
+  Point point;
+  Interpolation interpolation = Interpolation::Nearest;
+  Vertical vertical = Vertical::Stored;
+  std::vector<double> levels;  ///< where, in units of `vertical`; of Stored: none
+  std::string units;           ///< of the values
+};
+
+/// Values above the great circle between two points, at one step.
+struct SectionRequest {
+  Selection selection;  ///< as of a profile
+  Point from;
+  Point to;
+  std::uint32_t points = 50;  ///< at equal distances, both ends among them
+  Interpolation interpolation = Interpolation::Nearest;
+  Vertical vertical = Vertical::Stored;
+  std::vector<double> levels;
+  std::string units;
+};
+
 struct SlabRequest {
   Selection selection;
   std::optional<Box> box;  ///< empty: the whole grid

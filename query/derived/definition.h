@@ -11,9 +11,10 @@ namespace nvmdb::query::derived {
 
 /// Where the values of a derived parameter lie.
 enum class Place : std::uint8_t {
-  Levels,    ///< at each level of the first input
-  Surface,   ///< once for each column of air
-  Interval,  ///< once, over the time between two steps
+  Levels,      ///< at each level of the first input
+  Surface,     ///< once for each column of air
+  Interfaces,  ///< at each staggered level of the first input
+  Interval,    ///< once, over the time between two steps
 };
 
 /// How a parameter is computed from others.

@@ -108,6 +108,10 @@ std::vector<Definition> thermodynamic_definitions() {
   list.push_back(at_levels("geopt", "m2 s-2", "geopotential", kHeightInputs, each<kGeopotential>));
   for (const std::string_view name : {"z", "height"})
     list.push_back(at_levels(name, "m", "height above sea level", kHeightInputs, each<kHeight>));
+  list.push_back({"zstag", "m", "height of interfaces above sea level", "wrf", Place::Interfaces,
+                  kHeightInputs, each<kHeight>});
+  list.push_back({"geopt_stag", "m2 s-2", "geopotential of interfaces", "wrf", Place::Interfaces,
+                  kHeightInputs, each<kGeopotential>});
   std::vector<Input> with_terrain = kHeightInputs;
   with_terrain.push_back({"HGT", Span::Surface});
   list.push_back(at_levels("height_agl", "m", "height above ground", with_terrain, each<kHeightAboveGround>));
