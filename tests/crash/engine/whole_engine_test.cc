@@ -10,13 +10,14 @@
 #include <set>
 
 #include "tests/crash/engine/whole_engine.h"
+#include "tests/support/settings.h"
 #include "tests/support/trace_lint.h"
 
 namespace nvmdb::test {
 namespace {
 
 /// A workload in which each of them matters: segments are freed, and continued behind an end that is not empty.
-constexpr std::uint64_t kMutationSeed = 1;
+constexpr std::uint64_t kMutationSeed = 1;  ///< NVMDB_MUTATION_SEED: another one
 
 TEST(CrashWholeEngine, MixedWorkSurvivesAnyPowerCut) {
   for (const MixedShape& shape : {kMixedInDram, kMixedInNvm}) {
@@ -61,7 +62,7 @@ TEST(CrashWholeEngine, FlushesAndFencesAreNeeded) {
   std::set<std::string> sites;
   std::set<std::string> caught;
   for (const MixedShape& shape : {kMixedInDram, kMixedInNvm}) {
-    const std::vector<MixedOperation> operations = mixed_operations(shape, kMutationSeed);
+    const std::vector<MixedOperation> operations = mixed_operations(shape, setting("NVMDB_MUTATION_SEED", kMutationSeed));
     const MixedRecording whole = record_mixed(shape, operations, {});
     ASSERT_EQ(whole.failure, "");
     if (shape.tuple_percent != 0) {
