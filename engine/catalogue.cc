@@ -8,6 +8,7 @@
 #include "engine/catalogue_rows.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/fail_point.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 namespace {
@@ -39,12 +40,17 @@ Status read_positions(storage::PoolMedia& media, GridId id, const rows::GridRow&
     return Status::corruption(where + " do not fit the grid's definition");
   }
   const ByteSpan positions = media.region(at.region).bytes(at.offset, at.bytes);
-  if (crc32c(positions) != row.positions_crc) return Status::corruption(where + " do not match their checksum");
   grid.latitudes.resize(grid.points);
   grid.longitudes.resize(grid.points);
-  std::memcpy(grid.latitudes.data(), positions.data(), grid.points * 4);
-  std::memcpy(grid.longitudes.data(), positions.data() + grid.points * 4, grid.points * 4);
-  return Status::ok();
+  bool whole = false;
+  if (!storage::read_guarded([&] {
+        std::memcpy(grid.latitudes.data(), positions.data(), grid.points * 4);
+        std::memcpy(grid.longitudes.data(), positions.data() + grid.points * 4, grid.points * 4);
+        whole = crc32c(positions) == row.positions_crc;
+      })) {
+    return storage::media_fault_status(where);
+  }
+  return whole ? Status::ok() : Status::corruption(where + " do not match their checksum");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "engine/tuple_slot.h"
 #include "storage/base/spin.h"
 #include "storage/device/read_hook.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 
@@ -13,14 +14,19 @@ namespace {
 // was preempted.
 constexpr std::uint32_t kWaitRounds = 64;
 
-/// Tuples in NVM pages do not change while anybody can reach them.
-ByteSpan copy_row(ByteSpan whole, std::size_t offset, std::size_t bytes, TransactionArena& arena) {
-  const std::size_t begin = std::min(offset, whole.size());
-  const ByteSpan row = whole.subspan(begin, std::min(bytes, whole.size() - begin));
-  std::byte* to = arena.allocate(row.empty() ? 8 : row.size());
-  if (to == nullptr) return {};
-  if (!row.empty()) std::memcpy(to, row.data(), row.size());
-  return {to, row.size()};
+/// Copies a part of a row in NVM; `copy` has no data when the arena is full. Tuples in NVM pages do not change while
+/// anybody can reach them. False when the medium could not be read.
+bool copy_slot(const std::byte* slot, std::size_t offset, std::size_t bytes, TransactionArena& arena, ByteSpan& copy) {
+  return storage::read_guarded([&] {
+    storage::charge_nvm_read(slot, kSlotHeaderBytes);
+    const ByteSpan whole = SlotView(slot).row();
+    const std::size_t begin = std::min(offset, whole.size());
+    const ByteSpan row = whole.subspan(begin, std::min(bytes, whole.size() - begin));
+    storage::charge_nvm_read(row.data(), row.size());
+    std::byte* to = arena.allocate(row.empty() ? 8 : row.size());
+    copy = {to, to == nullptr ? 0 : row.size()};
+    if (!copy.empty()) std::memcpy(to, row.data(), row.size());
+  });
 }
 
 }  // namespace
@@ -53,11 +59,7 @@ RecordHead::Copy RecordHead::read(TransactionArena& arena, std::size_t offset, s
       if (!referenced_.load(std::memory_order_relaxed)) referenced_.store(true, std::memory_order_relaxed);
       row = tuple->copy(arena, offset, bytes);
     } else if (const std::byte* slot = place.slot(); slot != nullptr) {
-      storage::charge_nvm_read(slot, kSlotHeaderBytes);
-      const ByteSpan whole = SlotView(slot).row();
-      const std::size_t from = std::min(offset, whole.size());
-      storage::charge_nvm_read(whole.data() + from, std::min(bytes, whole.size() - from));
-      row = copy_row(whole, offset, bytes, arena);
+      if (!copy_slot(slot, offset, bytes, arena, row)) return {Outcome::Damaged, before, {}};
     } else {
       continue;
     }

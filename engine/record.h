@@ -167,7 +167,8 @@ class alignas(32) RecordHead {
   [[nodiscard]] bool claim_unlink() { return !unlink_claimed_.exchange(true, std::memory_order_acq_rel); }
   void release_unlink() { unlink_claimed_.store(false, std::memory_order_release); }
 
-  enum class Outcome : std::uint8_t { Row, Absent, Busy, NoMemory };
+  /// Damaged: the row lies where the medium cannot be read (last_media_fault() says where).
+  enum class Outcome : std::uint8_t { Row, Absent, Busy, NoMemory, Damaged };
   struct Copy {
     Outcome outcome = Outcome::Busy;
     wal::Tid tid;

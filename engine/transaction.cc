@@ -7,6 +7,7 @@
 #include "engine/session_state.h"
 #include "storage/base/check.h"
 #include "storage/base/spin.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 
@@ -63,6 +64,7 @@ Result<ByteSpan> Transaction::State::read_record(const RecordHead& head, std::si
   switch (copy.outcome) {
     case RecordHead::Outcome::Busy: return conflict("record is busy");
     case RecordHead::Outcome::NoMemory: return Status::overloaded("a transaction holds too much memory");
+    case RecordHead::Outcome::Damaged: return storage::media_fault_status("a row");
     case RecordHead::Outcome::Absent: reads.push_back({&head, copy.tid}); return Status::not_found("no such row");
     case RecordHead::Outcome::Row: break;
   }

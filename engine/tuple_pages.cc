@@ -8,6 +8,7 @@
 #include "storage/base/crc32c.h"
 #include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 
@@ -18,6 +19,8 @@ using storage::kPageBytes;
 /// What the media likes to get at once; durable writes are laid out in multiples of its line.
 constexpr std::size_t kStageBytes = 64ULL << 10U;
 constexpr std::size_t kWriteUnit = 256;
+/// Of a page that is gone through: read ahead under one guard.
+constexpr std::uint64_t kProbeBytes = 8ULL << 10U;
 
 std::uint64_t table_bit(TableId table) { return 1ULL << (table % 64U); }
 
@@ -313,13 +316,23 @@ Status TuplePages::verify(const TuplePage& page, const SlotView& slot, std::uint
 }
 
 Status TuplePages::for_each_slot(const TuplePage& page, const Visit& visit) const {
+  // What was read once under the guard is in the cache: slots are then looked at without one for each.
+  std::uint64_t readable = kTuplePageHeaderBytes;
+  const auto make_readable = [&](std::uint64_t end) {
+    if (end <= readable) return true;
+    const std::uint64_t from = readable;
+    readable = std::min(std::max(end, from + kProbeBytes), page.published);
+    return storage::probe_media({page.base + from, static_cast<std::size_t>(readable - from)});
+  };
   for (std::uint64_t at = kTuplePageHeaderBytes; at < page.published;) {
+    if (!make_readable(at + 8)) return storage::media_fault_status("checkpoint page");
     std::uint64_t raw = 0;
     std::memcpy(&raw, page.base + at, 8);
     const std::optional<SlotWord> word = decode_slot_word(page.sequence, at, raw);
     if (!word || word->bytes > page.published - at) {
       return Status::corruption(place_of(page, at) + ": the slot word is damaged");
     }
+    if (!make_readable(at + word->bytes)) return storage::media_fault_status("checkpoint page");
     if (word->state == SlotState::Valid) NVMDB_TRY(visit(SlotView(page.base + at), at, word->bytes));
     at += word->bytes;
   }
@@ -330,11 +343,17 @@ Result<TuplePage*> TuplePages::adopt_recovered(storage::PageId id) {
   auto page = std::make_unique<TuplePage>();
   page->id = id;
   page->base = regions_[id.region].base + id.offset();
-  const std::optional<std::uint64_t> sequence = decode_tuple_page_header(page->base, seed_);
+  std::optional<std::uint64_t> sequence;
+  std::uint64_t used_word = 0;
+  if (!storage::read_guarded([&] {
+        sequence = decode_tuple_page_header(page->base, seed_);
+        used_word = media_.region(id.region).load8(id.offset() + kUsedWordOffset);
+      })) {
+    return storage::media_fault_status("checkpoint page");
+  }
   if (!sequence) return Status::corruption(place_of(*page, 0) + ": the page header is damaged");
   page->sequence = *sequence;
-  const std::optional<std::uint64_t> used =
-      decode_used_word(*sequence, media_.region(id.region).load8(id.offset() + kUsedWordOffset));
+  const std::optional<std::uint64_t> used = decode_used_word(*sequence, used_word);
   if (!used) return Status::corruption(place_of(*page, kUsedWordOffset) + ": the used word is damaged");
   page->used = page->published = *used;
   page->closed = page->checkpoint = page->settled = page->recovered = true;

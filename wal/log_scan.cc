@@ -1,10 +1,12 @@
 #include "wal/log_scan.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "storage/base/narrow.h"
 #include "storage/device/read_hook.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::wal {
 namespace {
@@ -14,6 +16,19 @@ using storage::kPageBytes;
 /// No segment has a smaller unit: a block header fits in one.
 constexpr std::uint64_t kUnitBytesMin = 128;
 static_assert(kUnitBytesMin / 2 <= sizeof(BlockHeader) && sizeof(BlockHeader) < kUnitBytesMin);
+
+/// As decode_block() and decode_segment_header(), of bytes that the medium may refuse to give; then `readable` is false.
+std::optional<BlockHeader> read_block(ByteSpan bytes, std::uint32_t seed, bool& readable) {
+  std::optional<BlockHeader> block;
+  readable = storage::read_guarded([&] { block = decode_block(bytes, seed); });
+  return block;
+}
+
+std::optional<SegmentHeader> read_segment_header(ByteSpan page, std::uint32_t seed, bool& readable) {
+  std::optional<SegmentHeader> header;
+  readable = storage::read_guarded([&] { header = decode_segment_header(page, seed); });
+  return header;
+}
 
 BlockFound describe(const BlockHeader& header, storage::PageId page, std::uint64_t at) {
   return {.session = header.session,
@@ -30,8 +45,8 @@ BlockFound describe(const BlockHeader& header, storage::PageId page, std::uint64
 
 /// Reads one segment. Behind a place without a valid block the search goes on at every unit: the power cut
 /// may have torn a block and spared a later one, and a damaged block must not hide the rest.
-void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id, std::uint32_t seed,
-                  LogScan& scan) {
+Status scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id, std::uint32_t seed,
+                    LogScan& scan) {
   LogSegmentFound segment{.page = id,
                           .stream = header.stream,
                           .unit_bytes = header.unit_bytes,
@@ -40,7 +55,9 @@ void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id
                           .used_bytes = header.unit_bytes,
                           .highest = {}};
   for (std::uint64_t at = header.unit_bytes; at < kPageBytes;) {
-    const auto block = decode_block(page.subspan(at), seed);
+    bool readable = true;
+    const auto block = read_block(page.subspan(at), seed, readable);
+    if (!readable) return storage::media_fault_status("log: segment of stream " + std::to_string(header.stream));
     if (!block || block->incarnation != header.incarnation || block->stream != header.stream) {
       at += header.unit_bytes;
       continue;
@@ -51,6 +68,7 @@ void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id
     segment.used_bytes = at;
   }
   scan.segments.push_back(segment);
+  return Status::ok();
 }
 
 /// A Log page without a valid header was never used, or its header is damaged: then its blocks are still
@@ -58,7 +76,9 @@ void scan_segment(ByteSpan page, const SegmentHeader& header, storage::PageId id
 Status check_abandoned(ByteSpan page, storage::PageId id, std::uint32_t stream, std::uint32_t seed,
                        Epoch covered) {
   for (std::uint64_t at = kUnitBytesMin; at < kPageBytes; at += kUnitBytesMin) {
-    const auto block = decode_block(page.subspan(at), seed);
+    bool readable = true;
+    const auto block = read_block(page.subspan(at), seed, readable);
+    if (!readable) return storage::media_fault_status("log: page of stream " + std::to_string(stream));
     if (block && block->stream == stream && block->epoch > covered.value) {
       return Status::corruption(
           "log: region " + std::to_string(id.region) + " offset " + std::to_string(id.offset()) +
@@ -79,9 +99,12 @@ Result<LogScan> scan_log(storage::PoolMedia& media, const storage::PageAllocator
     if (entry.kind != storage::PageKind::Log || !failed.is_ok()) return;
     const ByteSpan page = media.region(id.region).bytes(id.offset(), kPageBytes);
     storage::charge_nvm_read(page.data(), page.size());
-    const auto header = decode_segment_header(page, seed);
-    if (header && header->stream == entry.owner) {
-      scan_segment(page, *header, id, seed, scan);
+    bool readable = true;
+    const auto header = read_segment_header(page, seed, readable);
+    if (!readable) {
+      failed = storage::media_fault_status("log: segment header");
+    } else if (header && header->stream == entry.owner) {
+      failed = scan_segment(page, *header, id, seed, scan);
     } else {
       failed = check_abandoned(page, id, entry.owner, seed, covered);
       scan.abandoned.push_back(id);

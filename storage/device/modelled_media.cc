@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/device/read_hook.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::storage {
 namespace {
@@ -50,7 +51,8 @@ void charge_modelled_read(DeviceModel& model, const void* address, std::size_t b
   const std::uint64_t begun = model.now_ns();
   // The machine's own latency depends on its caches and page tables: it is not assumed but taken here, inside the
   // time that the model asks for.
-  static_cast<void>(*static_cast<const volatile std::byte*>(address));
+  // Where it cannot be read the reader itself will find out.
+  if (!probe_media({static_cast<const std::byte*>(address), 1})) return;
   asm volatile("lfence" ::: "memory");
   model.read(reinterpret_cast<std::uintptr_t>(address), bytes, begun);
 }

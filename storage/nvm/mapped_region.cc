@@ -161,6 +161,7 @@ Result<std::unique_ptr<MappedRegion>> MappedRegion::open(const std::filesystem::
   NVMDB_TRY(mapping.open(region->fd_.get(), path.string()));
   // Core dumps stay small and hold no stored data. A kernel that cannot is no reason to stop.
   (void)::madvise(mapping.memory(), bytes, MADV_DONTDUMP);
+  region->guard_.emplace(mapping.memory(), bytes, path.string());
   region->name_ = path.string();
   region->device_ = profile_of(region->fd_.get(), mapping.lines.has_value());
   if (mapping.lines.has_value()) {

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "storage/base/result.h"
 #include "storage/nvm/door.h"
 #include "storage/nvm/media.h"
+#include "storage/nvm/media_guard.h"
 #include "storage/nvm/posix.h"
 
 namespace nvmdb::storage {
@@ -48,6 +50,7 @@ class MappedRegion {
 
   FileDescriptor fd_;
   std::unique_ptr<Mapping> mapping_;
+  std::optional<GuardedMemory> guard_;
   DeviceProfile device_;
   std::string name_;
   std::unique_ptr<Door> door_;
