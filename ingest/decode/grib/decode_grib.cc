@@ -69,7 +69,8 @@ void decode_message(codes_handle* handle) {
   const DecodeLimits limits;
   const ByteSpan bytes(static_cast<const std::byte*>(message), size);
   // Which examples this build of ecCodes can make and read again does not matter.
-  static_cast<void>(grib::FileDecoder(bytes, limits, sink).run().is_ok());
+  grib::HeaderMemo memo;
+  static_cast<void>(grib::FileDecoder(bytes, limits, memo, sink).run().is_ok());
 }
 
 void decode_example(const Example& example) {
@@ -95,7 +96,8 @@ void decode_example(const Example& example) {
 Status decode_grib(int fd, const DecodeLimits& limits, FieldSink& sink) {
   grib::silence_eccodes();
   NVMDB_ASSIGN(const FileImage image, FileImage::map(fd));
-  return grib::FileDecoder(image.bytes(), limits, sink).run();
+  static grib::HeaderMemo memo;  // a worker reads many files of a run, one after another
+  return grib::FileDecoder(image.bytes(), limits, memo, sink).run();
 }
 
 bool warm_up_grib(std::size_t part) {

@@ -1,5 +1,7 @@
 #include "ingest/decode/grib/field_values.h"
 
+#include <libaec.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -115,6 +117,83 @@ void spread(FieldValues& values, const BitUnpacker& packed) {
   }
 }
 
+bool can_be_packed(const Packing& packing) {
+  return packing.bits <= 32 && std::isfinite(packing.reference) &&
+         std::abs(packing.binary_scale) <= kScaleMax && std::abs(packing.decimal_scale) <= kScaleMax;
+}
+
+/// The packed integers of the points that have a value, `needed` of them, become the field.
+void keep_packed(FieldValues& values, const Packing& packing, const BitUnpacker& packed,
+                 std::uint64_t needed) {
+  if (needed == 0) return set_constant(values, 0);
+  set_packed(values, packing, (packing.bits + 7) / 8);
+  if (values.present.empty()) {
+    values.packed = packed;
+  } else {
+    spread(values, packed);
+  }
+}
+
+/// Template 5.42 begins as 5.0 does; nothing when samples are signed, which the standard does not foresee.
+std::optional<Packing> ccsds_packing(const FieldSections& s) {
+  constexpr std::uint32_t kCcsds = 42;
+  if (s.edition != 2 || s.representation.size() < 25 || octet2(s.representation, 9) != kCcsds)
+    return std::nullopt;
+  if ((octet1(s.representation, 21) & AEC_DATA_SIGNED) != 0) return std::nullopt;
+  return Packing{.reference = static_cast<double>(std::bit_cast<float>(octet4(s.representation, 11))),
+                 .binary_scale = signed2(s.representation, 15),
+                 .decimal_scale = signed2(s.representation, 17),
+                 .bits = octet1(s.representation, 19),
+                 .values = s.data.subspan(5)};
+}
+
+/// Bytes of a sample as libaec gives it without AEC_DATA_3BYTE.
+unsigned aec_sample_bytes(unsigned bits) {
+  if (bits <= 8) return 1;
+  return bits <= 16 ? 2 : 4;
+}
+
+/// libaec 1.0 stops the process, or worse, when it is given anything else.
+bool aec_parameters_allowed(unsigned block, unsigned interval) {
+  constexpr unsigned kIntervalMax = 4096;
+  return (block == 8 || block == 16 || block == 32 || block == 64) && interval >= 1 &&
+         interval <= kIntervalMax;
+}
+
+/// All samples of the data section, most significant byte first. Errors: Corruption.
+Result<std::shared_ptr<const Bytes>> decompress_aec(const FieldSections& s, const Packing& packing,
+                                                    std::uint64_t bytes) {
+  const unsigned block = octet1(s.representation, 22);
+  const unsigned interval = octet2(s.representation, 23);
+  if (!aec_parameters_allowed(block, interval)) {
+    return Status::corruption("CCSDS data have blocks of " + std::to_string(block) +
+                              " and a reference sample interval of " + std::to_string(interval) +
+                              ", expected 8, 16, 32 or 64, and 1 to 4096");
+  }
+  auto samples = std::make_shared<Bytes>(bytes);
+  aec_stream stream{};
+  stream.flags = (octet1(s.representation, 21) & ~unsigned{AEC_DATA_3BYTE}) | AEC_DATA_MSB;
+  stream.bits_per_sample = packing.bits;
+  stream.block_size = block;
+  stream.rsi = interval;
+  stream.next_in = reinterpret_cast<const unsigned char*>(packing.values.data());
+  stream.avail_in = packing.values.size();
+  stream.next_out = reinterpret_cast<unsigned char*>(samples->data());
+  stream.avail_out = samples->size();
+  int error = aec_decode_init(&stream);
+  if (error == AEC_OK) {
+    error = aec_decode(&stream, AEC_FLUSH);
+    aec_decode_end(&stream);
+  }
+  if (error != AEC_OK)
+    return Status::corruption("CCSDS data cannot be decompressed: libaec error " + std::to_string(error));
+  if (stream.avail_out != 0) {
+    return Status::corruption("CCSDS data give " + std::to_string(bytes - stream.avail_out) +
+                              " bytes of values, expected " + std::to_string(bytes));
+  }
+  return std::shared_ptr<const Bytes>(std::move(samples));
+}
+
 std::optional<Packing> packing_of(const Handle& handle) {
   const auto reference = handle.real("referenceValue");
   const auto binary = handle.integer("binaryScaleFactor");
@@ -179,10 +258,7 @@ void FieldValues::run(std::uint64_t first, std::span<std::uint32_t> out) const {
 
 Result<std::optional<FieldValues>> unpack_simple(const FieldSections& sections, std::uint64_t points) {
   const auto packing = sections.edition == 1 ? simple_packing1(sections) : simple_packing2(sections);
-  if (!packing || packing->bits > 32 || !std::isfinite(packing->reference) ||
-      std::abs(packing->binary_scale) > kScaleMax || std::abs(packing->decimal_scale) > kScaleMax) {
-    return std::optional<FieldValues>();
-  }
+  if (!packing || !can_be_packed(*packing)) return std::optional<FieldValues>();
   NVMDB_ASSIGN(auto present, read_bitmap(sections, points));
   if (!present) return std::optional<FieldValues>();
   FieldValues values{.points = points, .present = std::move(*present)};
@@ -197,16 +273,23 @@ Result<std::optional<FieldValues>> unpack_simple(const FieldSections& sections, 
     return Status::corruption("the data section holds " + std::to_string(packed.count()) + " values of " +
                               std::to_string(packing->bits) + " bits, expected " + std::to_string(needed));
   }
-  if (needed == 0) {
-    set_constant(values, 0);
-    return std::optional(std::move(values));
+  keep_packed(values, *packing, packed, needed);
+  return std::optional(std::move(values));
+}
+
+Result<std::optional<FieldValues>> unpack_ccsds(const FieldSections& sections, std::uint64_t points) {
+  const auto packing = ccsds_packing(sections);
+  if (!packing || packing->bits == 0 || !can_be_packed(*packing)) return std::optional<FieldValues>();
+  NVMDB_ASSIGN(auto present, read_bitmap(sections, points));
+  if (!present) return std::optional<FieldValues>();
+  FieldValues values{.points = points, .present = std::move(*present)};
+  const std::uint64_t needed = count_present(values);
+  const unsigned bytes = aec_sample_bytes(packing->bits);
+  if (needed > 0) {
+    NVMDB_ASSIGN(values.decompressed, decompress_aec(sections, *packing, needed * bytes));
   }
-  set_packed(values, *packing, (packing->bits + 7) / 8);
-  if (values.present.empty()) {
-    values.packed = packed;
-  } else {
-    spread(values, packed);
-  }
+  const ByteSpan samples = values.decompressed ? ByteSpan(*values.decompressed) : ByteSpan();
+  keep_packed(values, *packing, BitUnpacker(samples, 8 * bytes), needed);
   return std::optional(std::move(values));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,7 +23,8 @@ struct FieldValues {
   /// Constant only: a missing float is NaN.
   std::vector<std::uint8_t> present = {};
   std::vector<std::uint32_t> words = {};  ///< 0 where missing
-  BitUnpacker packed = {};                ///< instead of words: they still lie in the message
+  BitUnpacker packed = {};                ///< instead of words: they lie in the message, or in:
+  std::shared_ptr<const Bytes> decompressed = {};
 
   /// Words [first, first + out.size()) of the message.
   void run(std::uint64_t first, std::span<std::uint32_t> out) const;
@@ -36,6 +38,12 @@ struct FieldValues {
 /// points). Source: GRIB2 data representation template 5.0, GRIB1 section 4 with flags 0.
 [[nodiscard]] Result<std::optional<FieldValues>> unpack_simple(const FieldSections& sections,
                                                                std::uint64_t points);
+
+/// CCSDS packing (lossless compressed integers), by libaec without the way over doubles. Nothing when the
+/// field is packed in another way. Errors: Corruption (fewer values than points, damaged data). Source: GRIB2
+/// data representation template 5.42, CCSDS 121.0-B.
+[[nodiscard]] Result<std::optional<FieldValues>> unpack_ccsds(const FieldSections& sections,
+                                                              std::uint64_t points);
 
 /// Any packing that ecCodes decodes; `points` 0: as many as it says. The values are turned back into packed
 /// integers where these give every value again to the last bit of a float, else kept as floats. Errors:

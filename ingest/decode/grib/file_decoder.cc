@@ -27,16 +27,16 @@ std::string json_text(const std::string& text) {
   return out + "\"";
 }
 
-DecodedRun read_run(const Handle& handle, const FieldTimes& times, const std::string& domain) {
-  DecodedRun run{.format = "grib",
-                 .model = handle.text("centre").value_or("unknown"),
-                 .domain = domain,
-                 .version = read_version(handle),
-                 .reference_time = times.reference_time,
-                 .significance = times.significance};
-  run.attributes = "{\"centre\":" + json_text(run.model) +
-                   ",\"centre_name\":" + json_text(handle.text("centreDescription").value_or("")) + "}";
-  return run;
+Result<KnownHeader> read_known_header(const Handle& handle, unsigned edition) {
+  KnownHeader header;
+  NVMDB_ASSIGN(header.parameter, read_parameter(handle, edition));
+  header.level = read_level(handle, edition);
+  header.member = read_member(handle);
+  header.centre = handle.text("centre").value_or("unknown");
+  header.attributes = "{\"centre\":" + json_text(header.centre) +
+                      ",\"centre_name\":" + json_text(handle.text("centreDescription").value_or("")) + "}";
+  header.version = read_version(handle);
+  return header;
 }
 
 /// What tells two grids of the same type and dimensions apart in the name of a domain.
@@ -104,30 +104,52 @@ Status FileDecoder::decode_message(const ScannedMessage& message, const std::str
 
 Result<FileDecoder::Prepared> FileDecoder::prepare(const FieldSections& sections) {
   NVMDB_ASSIGN(const std::uint64_t declared, check_declared_sizes(sections, limits_, file_.size()));
-  Bytes own_message;
-  if (!sections.alone) own_message = assemble_message(sections);
-  NVMDB_ASSIGN(Handle handle, Handle::open(sections.alone ? sections.message : ByteSpan(own_message)));
-
+  LazyHandle handle(sections);
   Prepared out;
-  met::Parameter& parameter = out.field.parameter;
-  NVMDB_ASSIGN(parameter, read_parameter(handle, sections.edition));
-  NVMDB_ASSIGN(const FieldTimes times, read_times(sections, handle));
-  out.field.step = times.step;
-  out.field.level = read_level(handle, sections.edition);
-  out.field.member = read_member(handle);
-
-  NVMDB_ASSIGN(auto simple, unpack_simple(sections, declared));
-  if (simple) {
-    out.values = std::move(*simple);
+  NVMDB_TRY(read_header(sections, handle, out));
+  NVMDB_ASSIGN(auto packed, unpack_simple(sections, declared));
+  if (!packed) {
+    NVMDB_ASSIGN(packed, unpack_ccsds(sections, declared));
+  }
+  if (packed) {
+    out.values = std::move(*packed);
   } else {
-    NVMDB_ASSIGN(out.values, unpack_by_eccodes(handle, declared));
+    NVMDB_ASSIGN(Handle* const open, handle.get());
+    NVMDB_ASSIGN(out.values, unpack_by_eccodes(*open, declared));
   }
   out.field.encoding = out.values.encoding;
   out.field.points = out.values.points;
   NVMDB_TRY(out.values.encoding.validate());
   NVMDB_ASSIGN(out.grid, find_grid(sections, handle, out.values.points));
-  out.run = read_run(handle, times, out.grid->grid.domain);
+  out.run.domain = out.grid->grid.domain;
   return out;
+}
+
+Status FileDecoder::read_header(const FieldSections& sections, LazyHandle& handle, Prepared& out) {
+  const std::optional<std::string> key = HeaderMemo::key(sections);
+  const KnownHeader* known = key ? memo_.find(*key) : nullptr;
+  KnownHeader fresh;
+  FieldTimes times;
+  if (known != nullptr) {
+    NVMDB_ASSIGN(times, read_times_at_point(sections));
+  } else {
+    NVMDB_ASSIGN(Handle* const open, handle.get());
+    NVMDB_ASSIGN(fresh, read_known_header(*open, sections.edition));
+    NVMDB_ASSIGN(times, read_times(sections, *open));
+    known = key ? memo_.remember(*key, fresh) : &fresh;
+  }
+  out.field.parameter = known->parameter;
+  out.field.level = known->level;
+  out.field.member = known->member;
+  out.field.step = times.step;
+  out.run = DecodedRun{.format = "grib",
+                       .model = known->centre,
+                       .domain = "",  // the grid tells it
+                       .version = known->version,
+                       .reference_time = times.reference_time,
+                       .significance = times.significance,
+                       .attributes = known->attributes};
+  return Status::ok();
 }
 
 Status FileDecoder::deliver(Prepared& prepared) {
@@ -142,11 +164,12 @@ Status FileDecoder::deliver(Prepared& prepared) {
   return sink_.end_field(statistics);
 }
 
-Result<FileDecoder::KnownGrid*> FileDecoder::find_grid(const FieldSections& sections, const Handle& handle,
+Result<FileDecoder::KnownGrid*> FileDecoder::find_grid(const FieldSections& sections, LazyHandle& handle,
                                                        std::uint64_t points) {
   const std::string key = grid_key(sections, points);
   if (const auto known = grids_.find(key); known != grids_.end()) return &known->second;
-  NVMDB_ASSIGN(FieldGrid grid, read_grid(sections, handle, points));
+  NVMDB_ASSIGN(const Handle* const open, handle.get());
+  NVMDB_ASSIGN(FieldGrid grid, read_grid(sections, *open, points));
   NVMDB_TRY(grid.grid.validate());
   keep_domains_apart(grid);
   if (grids_.size() >= kKnownGridsMax) grids_.clear();

@@ -8,6 +8,8 @@
 #include "ingest/decode/field_sink.h"
 #include "ingest/decode/grib/field_values.h"
 #include "ingest/decode/grib/grid_reader.h"
+#include "ingest/decode/grib/header_memo.h"
+#include "ingest/decode/grib/lazy_handle.h"
 #include "ingest/decode/grib/message_scanner.h"
 #include "ingest/decode/grib/sections.h"
 #include "storage/base/result.h"
@@ -18,8 +20,9 @@ namespace nvmdb::ingest::grib {
 /// Threads: one.
 class FileDecoder {
  public:
-  FileDecoder(ByteSpan file, const DecodeLimits& limits, FieldSink& sink)
-      : file_(file), limits_(limits), sink_(sink), scanner_(file) {}
+  /// `memo` outlives it and may know headers of earlier files.
+  FileDecoder(ByteSpan file, const DecodeLimits& limits, HeaderMemo& memo, FieldSink& sink)
+      : file_(file), limits_(limits), memo_(memo), sink_(sink), scanner_(file) {}
 
   /// Errors: InvalidArgument (no message at all, too many fields), those of the sink. Messages that cannot be
   /// decoded are rejected one by one.
@@ -43,12 +46,15 @@ class FileDecoder {
   [[nodiscard]] Result<Prepared> prepare(const FieldSections& sections);
   /// Everything that can fail because of the sink.
   [[nodiscard]] Status deliver(Prepared& prepared);
-  [[nodiscard]] Result<KnownGrid*> find_grid(const FieldSections& sections, const Handle& handle,
+  [[nodiscard]] Result<KnownGrid*> find_grid(const FieldSections& sections, LazyHandle& handle,
                                              std::uint64_t points);
+  /// Parameter, level, member and times of the field; the run but for its domain.
+  [[nodiscard]] Status read_header(const FieldSections& sections, LazyHandle& handle, Prepared& out);
   void keep_domains_apart(FieldGrid& grid);
 
   ByteSpan file_;
   const DecodeLimits& limits_;
+  HeaderMemo& memo_;
   FieldSink& sink_;
   MessageScanner scanner_;
   std::uint64_t fields_ = 0;

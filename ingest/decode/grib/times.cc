@@ -126,6 +126,12 @@ Result<std::int64_t> interval_end(const Handle& handle, met::UnixSeconds referen
   return Status::corruption("the time range has neither a length nor an end");
 }
 
+Status read_reference2(ByteSpan identification, FieldTimes& times) {
+  NVMDB_ASSIGN(times.reference_time, read_time7(identification, 12));
+  times.significance = significance(octet1(identification, 11));
+  return Status::ok();
+}
+
 Result<met::Step> read_step2(const Handle& handle, met::UnixSeconds reference) {
   const auto coded = handle.integer("forecastTime");
   if (!coded) return met::Step::instant(0);  // satellite products: valid at the reference time
@@ -249,9 +255,18 @@ Result<FieldTimes> read_times(const FieldSections& sections, const Handle& handl
     if (octet1(sections.product, 20) == 1) times.significance = met::ReferenceSignificance::Analysis;
     return times;
   }
-  NVMDB_ASSIGN(times.reference_time, read_time7(sections.identification, 12));
-  times.significance = significance(octet1(sections.identification, 11));
+  NVMDB_TRY(read_reference2(sections.identification, times));
   NVMDB_ASSIGN(times.step, read_step2(handle, times.reference_time));
+  return times;
+}
+
+Result<FieldTimes> read_times_at_point(const FieldSections& sections) {
+  FieldTimes times;
+  NVMDB_TRY(read_reference2(sections.identification, times));
+  NVMDB_ASSIGN(const std::int64_t seconds,
+               units_to_seconds(times.reference_time, signed4(octet4(sections.product, 18)),
+                                octet1(sections.product, 17)));
+  times.step = met::Step::instant(seconds);
   return times;
 }
 

@@ -20,6 +20,9 @@ struct FieldTimes {
 /// and 5.
 [[nodiscard]] Result<FieldTimes> read_times(const FieldSections& sections, const Handle& handle);
 
+/// The same for a GRIB2 product at a point in time (templates 4.0, 4.1), from the octets alone.
+[[nodiscard]] Result<FieldTimes> read_times_at_point(const FieldSections& sections);
+
 /// `count` units of `unit` (GRIB2 code table 4.4) after `reference`, in seconds. Months and years go by the
 /// calendar. Errors: InvalidArgument (unknown unit, out of range).
 [[nodiscard]] Result<std::int64_t> units_to_seconds(met::UnixSeconds reference, std::int64_t count,

@@ -46,9 +46,10 @@ class FailPointKills : public KillLoop {
       const std::string model = "m" + std::to_string(models_++);
       alive = ingest(address, file, model, journal) && (round > 0 || drop(address, file, model, journal));
     }
-    if (alive) server->terminate();
+    server->terminate();  // where it is dying already, nothing changes
     const int end = server->wait();
     EXPECT_TRUE(end == kKilled || end == 0) << point << ": the server ended with " << end;
+    EXPECT_TRUE(alive || end == kKilled) << point << ": a client failed, but the server was alive";
     acknowledged_ += journal.steps.size();
     if (!std::filesystem::exists(pool() / "identity")) {
       // It died while it made the pool: the next one must be able to.
