@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/base/bytes.h"
-#include "storage/base/crc32c.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 
@@ -32,7 +32,8 @@ bool on_one_grid(const FieldColumn& column) {
   });
 }
 
-void transpose(const FieldColumn& column, float* to) {
+/// False when the medium could not be read.
+[[nodiscard]] bool transpose(const FieldColumn& column, float* to) {
   const std::uint64_t steps = column.fields.size();
   const std::uint64_t points = column.fields.front().field.points;
   std::vector<float> planes(kBlockSteps * kBlockPoints);
@@ -42,8 +43,12 @@ void transpose(const FieldColumn& column, float* to) {
     for (std::uint64_t step = 0; step < step_count; ++step) decoders.push_back(column.fields[first_step + step].decoder());
     for (std::uint64_t first = 0; first < points; first += kBlockPoints) {
       const std::uint64_t count = std::min(kBlockPoints, points - first);
-      for (std::uint64_t step = 0; step < step_count; ++step) {
-        decoders[step].run(first, std::span(planes).subspan(step * kBlockPoints, count));
+      if (!storage::read_guarded([&] {
+            for (std::uint64_t step = 0; step < step_count; ++step) {
+              decoders[step].run(first, std::span(planes).subspan(step * kBlockPoints, count));
+            }
+          })) {
+        return false;
       }
       for (std::uint64_t point = 0; point < count; ++point) {
         float* const out = to + (first + point) * steps + first_step;
@@ -51,6 +56,7 @@ void transpose(const FieldColumn& column, float* to) {
       }
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -150,7 +156,7 @@ void FieldCache::copy(const ColumnKey& key) {
   if (!column.is_ok() || !on_one_grid(**column)) return;
   // Who asks for a damaged field reads it where it is, and is told.
   for (const FieldRef& ref : (*column)->fields) {
-    if (crc32c(ref.extent) != ref.field.crc) return;
+    if (!store_.check(ref).is_ok()) return;
   }
   const std::uint64_t bytes = bytes_of(**column);
   const std::uint64_t pages = bytes / storage::kPageBytes;
@@ -171,7 +177,10 @@ void FieldCache::copy(const ColumnKey& key) {
 
   auto hot = std::make_shared<HotColumn>();
   auto* values = reinterpret_cast<float*>(block->data());
-  transpose(**column, values);
+  if (!transpose(**column, values)) {
+    (void)store_.unreadable((*column)->fields);
+    return;
+  }
   hot->key = key;
   hot->run_version = (*column)->run_version;
   hot->steps = (*column)->fields.size();

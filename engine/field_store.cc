@@ -7,7 +7,6 @@
 #include "engine/catalogue_rows.h"
 #include "engine/field_store_state.h"
 #include "storage/base/clock.h"
-#include "storage/base/crc32c.h"
 #include "storage/base/fail_point.h"
 
 namespace nvmdb::engine {
@@ -81,7 +80,7 @@ ReadView::ReadView(Session session)
     : session_(std::make_unique<Session>(std::move(session))), pin_(session_->pin()) {}
 
 FieldStore::FieldStore(Database& database, Catalogue& catalogue)
-    : database_(database), catalogue_(catalogue), state_(std::make_unique<State>()) {
+    : database_(database), catalogue_(catalogue), state_(std::make_unique<State>(database.media())) {
   storage::HotBudget& budget = database.hot_budget();
   state_->cache = std::make_unique<FieldCache>(*this, budget, budget.bytes_max() / 100 * kCachePercent);
 }
@@ -232,11 +231,6 @@ Result<std::shared_ptr<const FieldColumn>> FieldStore::State::load_column(FieldS
   const std::unique_lock lock(place.mutex);
   place.columns[key] = {column, std::move(run)};
   return std::shared_ptr<const FieldColumn>(std::move(column));
-}
-
-Status FieldStore::verify(const ReadView&, const FieldRef& ref) const {
-  if (crc32c(ref.extent) == ref.field.crc) return Status::ok();
-  return Status::corruption("field " + field_words(ref.field) + " does not match its checksum");
 }
 
 Result<RunId> FieldStore::open_run(const RunDescription& description) {
@@ -415,6 +409,7 @@ Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
     if (entry.kind == storage::PageKind::Field && entry.owner == run.id) pages.push_back(page);
   });
   forget_columns(run.id);
+  damage.forget_pages(pages);
   storage::PageAllocator& allocator = database.pages();
   // Readers that found the run before it went may still read its bytes.
   database.retire([&allocator, pages = std::move(pages)] {

@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/catalogue.h"
+#include "engine/damage_list.h"
 #include "engine/database.h"
 #include "storage/base/result.h"
 #include "storage/device/read_hook.h"
@@ -53,6 +55,20 @@ struct FieldCacheStatistics {
   std::uint64_t columns = 0;
   std::uint64_t copied = 0;   ///< columns, all in all
   std::uint64_t dropped = 0;  ///< of them
+};
+
+/// Bytes that may be compared with their checksums where one waits for the answer: a field is checked whole, however little
+/// of it is read.
+struct CheckBudget {
+  std::uint64_t bytes_left = ~0ULL;
+};
+
+/// What checking stored bytes has found so far.
+struct IntegrityStatistics {
+  std::uint64_t fields_checked = 0;  ///< compared with their checksums
+  std::uint64_t damage_found = 0;    ///< places, all in all
+  std::vector<DamagedPlace> damaged; ///< those that still are
+  std::uint64_t media_faults = 0;    ///< reads that the medium refused
 };
 
 class FieldCache;
@@ -129,8 +145,17 @@ class FieldStore {
   /// Copies of columns in hot pages, for who reads the same columns often.
   [[nodiscard]] FieldCache& cache();
   [[nodiscard]] FieldCacheStatistics cache_statistics() const;
-  /// Checks the CRC of a field. Errors: Corruption (names the field, region, offset).
+  /// To be called before a field is read: compares it with its checksum if this process has not done so yet, else it costs
+  /// a few loads. The caller holds the ReadView of the field.
+  /// Errors: Corruption (names field, region, offset and what to do), Overloaded (more bytes than `budget` has left).
+  [[nodiscard]] Status check(const FieldRef& field, CheckBudget* budget = nullptr) const;
+  /// Compares the field with its checksum in any case. Errors: as check().
   [[nodiscard]] Status verify(const ReadView& view, const FieldRef& field) const;
+  /// The error of a guarded read (storage/nvm/media_guard.h) of these fields that failed just now in this thread.
+  [[nodiscard]] Status unreadable(std::span<const FieldRef> read) const;
+  /// What check() once said yes to is still so while this number stays the same.
+  [[nodiscard]] std::uint64_t damage_generation() const;
+  [[nodiscard]] IntegrityStatistics integrity() const;
 
   /// Takes a run out of sight at once, then frees its rows and pages.
   /// Errors: NotFound, Conflict (it is being written).
@@ -142,6 +167,10 @@ class FieldStore {
  private:
   friend class RunWriter;
   struct State;
+  [[nodiscard]] Status compare(const FieldRef& field) const;
+  [[nodiscard]] std::string describe(const Field& field) const;
+  /// Puts the field on the list of what is damaged.
+  [[nodiscard]] Status report_damage(const Field& field, const std::string& what) const;
   /// The number of the run with these names; a new one when there is none.
   [[nodiscard]] Result<RunId> open_run(const RunDescription& description);
 

@@ -11,7 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/damage_list.h"
 #include "engine/field_cache.h"
+#include "engine/field_integrity.h"
 #include "engine/field_store.h"
 #include "engine/run_space.h"
 
@@ -60,6 +62,11 @@ struct FieldStore::State {
     std::shared_mutex mutex;
     std::unordered_map<ColumnKey, CachedColumn, ColumnKeyHash> columns;
   };
+  explicit State(storage::PoolMedia& media) : checked(media) {}
+
+  CheckedFields checked;
+  DamageList damage;
+  std::atomic<std::uint64_t> fields_checked{0};
   std::unique_ptr<FieldCache> cache;
   std::array<Shard, 16> shards;
   std::shared_mutex runs_mutex;

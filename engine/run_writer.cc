@@ -11,6 +11,7 @@
 #include "storage/base/clock.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/fail_point.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::engine {
 namespace {
@@ -201,6 +202,7 @@ Status RunWriter::begin_field(const FieldHeader& header) {
   field.extent.bytes = header.encoding.extent_bytes(header.points);
   if (field.extent.bytes > 0) {
     NVMDB_ASSIGN(field.extent, state_->space.allocate(field.extent.bytes));
+    state_->store.state_->checked.remove(field.extent);
   }
   NVMDB_FAIL_POINT("field.begin");
   state_->open = open;
@@ -238,7 +240,13 @@ Status RunWriter::end_field(const FieldStatistics& statistics) {
                                     std::to_string(open.written));
   }
   NVMDB_FAIL_POINT("field.end");
-  if (!open.in_order) field.crc = crc32c(state_->span(field.extent).bytes());
+  if (!open.in_order) {
+    const ByteSpan stored = state_->span(field.extent).bytes();
+    if (!storage::read_guarded([&] { field.crc = crc32c(stored); })) {
+      cancel_field();
+      return storage::media_fault_status("field just stored");
+    }
+  }
   field.minimum = statistics.minimum;
   field.maximum = statistics.maximum;
   field.mean = statistics.mean;
@@ -290,7 +298,9 @@ Result<bool> RunWriter::State::is_stored_already(const Field& field) {
     }
     const ByteSpan a = span(there.extent).bytes();
     const ByteSpan b = span(field.extent).bytes();
-    same = a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+    // Where the stored bytes are damaged or cannot be read, the field is another one: it is stored again elsewhere.
+    if (a.size() != b.size()) return Status::ok();
+    if (!storage::read_guarded([&] { same = a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0; })) same = false;
     return Status::ok();
   }));
   // Two domains under one name would destroy each other's steps.
@@ -332,10 +342,12 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
   NVMDB_FAIL_POINT_TRY("step.commit");
   std::uint64_t version = 0;
   std::uint64_t sequence = 0;
+  std::vector<storage::Extent> replaced_extents;
   const met::UnixSeconds now = system_clock().wall_seconds();
   Database& database = state_->store.database();
   NVMDB_ASSIGN(const CommitReceipt receipt, database.run([&](Transaction& transaction) -> Status {
     const index::Key run_key = index::make_key(state_->run);
+    replaced_extents.clear();
     NVMDB_ASSIGN(const ByteSpan run_row, transaction.read(rows::kRunTable, run_key));
     NVMDB_ASSIGN(Run run, rows::decode_run(state_->run, run_row));
     if (run.state == RunState::Dropping) return Status::not_found("run " + format_run(run.key) + " was dropped");
@@ -352,6 +364,7 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
       if (replaced.is_ok()) {
         NVMDB_ASSIGN(const Field old, rows::decode_field(key, *replaced));
         run.field_bytes -= old.extent.bytes;
+        replaced_extents.push_back(old.extent);
       } else if (replaced.status().code() == Code::NotFound) {
         ++run.field_count;
         ++row.field_count;
@@ -385,6 +398,7 @@ Result<StepAck> RunWriter::commit_step(std::int64_t end_seconds) {
   }
   NVMDB_TRY(database.wait_durable(receipt));
   NVMDB_FAIL_POINT("step.durable");
+  for (const storage::Extent& extent : replaced_extents) state_->store.state_->damage.forget(extent);
   ack.fields_stored = static_cast<std::uint32_t>(step.fields.size());
   state_->steps.erase(found);
   state_->shared->raise_version(version);

@@ -27,6 +27,8 @@ struct ResolvedSelection {
   std::uint64_t event = 0;       ///< last event of the catalogue before it was carried out
   std::uint64_t generation = 0;  ///< of the copies in DRAM before it was carried out
   mutable std::atomic<std::uint32_t> uses{0};
+  /// FieldStore::damage_generation() when all of `fields` were found whole; 0: not yet.
+  mutable std::atomic<std::uint64_t> checked_at{0};
 };
 
 /// Carries out selections. What it found for a selection holds as long as the catalogue has had no new event

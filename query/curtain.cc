@@ -10,6 +10,7 @@
 #include "query/point_placer.h"
 #include "query/section_line.h"
 #include "query/vertical/column.h"
+#include "storage/nvm/media_guard.h"
 
 // Values above points: profiles, and sections along a line.
 namespace nvmdb::query {
@@ -149,6 +150,7 @@ Result<std::size_t> only_step(const Selection& selection, const std::vector<met:
       " intervals that end there; choose one as the step: " + list_words({words.begin(), words.end()}));
 }
 
+/// Runs under a guard: see storage/nvm/media_guard.h.
 void read_points(const engine::FieldRef& ref, const PlacedPoints& placed, std::span<float> values) {
   const met::Decoder decoder = ref.decoder();
   const auto value_at = [&](std::uint64_t index) {
@@ -196,8 +198,10 @@ class FieldReader {
       NVMDB_ASSIGN(const std::size_t step, only_step(selection, stored.steps));
       const engine::FieldRef& ref = stored.column->fields[stored.fields[step]];
       NVMDB_ASSIGN(const Placed* placed, place(ref.field.grid));
-      NVMDB_TRY(State::check_field(ref, placed->geometry->grid()));
-      read_points(ref, placed->points, values);
+      NVMDB_TRY(state_.check_field(ref, placed->geometry->grid()));
+      if (!storage::read_guarded([&] { read_points(ref, placed->points, values); })) {
+        return state_.store.unreadable({&ref, 1});
+      }
       read = {stored.steps[step], state_.provenance(stored, placed->geometry->grid(), units, interpolation_),
               false};
     }

@@ -34,7 +34,7 @@ Status compute_pieces(const DerivedField& field, const Geometry& geometry, std::
   for (std::size_t done = 0; done < points.size(); done += kPiece) {
     NVMDB_TRY(still_wanted(cancellation));
     const std::size_t count = std::min(kPiece, points.size() - done);
-    field.compute(&geometry, points.subspan(done, count), values.subspan(done, count));
+    NVMDB_TRY(field.compute(&geometry, points.subspan(done, count), values.subspan(done, count)));
   }
   return Status::ok();
 }
@@ -173,8 +173,9 @@ Result<SeriesAnswer> derived_series(QueryEngine::State& state, const DerivedPlan
   PlacedPoints placed;
   std::shared_ptr<const Geometry> geometry;
   engine::GridId grid = 0;
+  engine::CheckBudget budget{request.check_bytes_max};
   for (std::size_t step = 0; step < steps; ++step) {
-    NVMDB_ASSIGN(const DerivedField field, plan.at(step));
+    NVMDB_ASSIGN(const DerivedField field, plan.at(step, &budget));
     if (geometry == nullptr || field.grid_id() != grid) {
       grid = field.grid_id();
       NVMDB_ASSIGN(geometry, state.geometries.get(grid));

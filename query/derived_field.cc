@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "query/derived_plan.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::query {
 namespace {
@@ -61,7 +62,14 @@ class FieldValues {
     for (const std::uint64_t point : points) places_.push_back(places(input, stagger, grid, point));
   }
 
-  void read(const engine::FieldRef& ref, std::span<double> values) {
+  /// Errors: Corruption.
+  [[nodiscard]] Status read(const engine::FieldStore& store, const engine::FieldRef& ref, std::span<double> values) {
+    if (storage::read_guarded([&] { read_readable(ref, values); })) return Status::ok();
+    return store.unreadable({&ref, 1});
+  }
+
+ private:
+  void read_readable(const engine::FieldRef& ref, std::span<double> values) {
     const met::Decoder decoder = ref.decoder();
     if (plain_) {
       ref.charge_read(first_, buffer_.size());
@@ -77,7 +85,6 @@ class FieldValues {
     }
   }
 
- private:
   bool plain_;
   std::uint64_t first_;
   std::vector<float> buffer_;
@@ -100,26 +107,27 @@ void hide_missing(const derived::Block& block, std::span<double> values) {
 
 }  // namespace
 
-void DerivedField::fill_slot(std::size_t slot, std::span<const std::uint64_t> points,
+Status DerivedField::fill_slot(std::size_t slot, std::span<const std::uint64_t> points,
                              derived::Block& block) const {
   const Slot& from = slots_[slot];
   derived::Block::Slot& to = block.slots[slot];
   to.levels = from.is_zero ? 1 : from.levels.size();
   to.maximum = from.maximum;
   to.values.assign(to.levels * points.size(), 0.0);
-  if (from.is_zero || to.levels == 0) return;
+  if (from.is_zero || to.levels == 0) return Status::ok();
   FieldValues reader(definition_->inputs[slot], from.stagger, *grid_, points);
   std::vector<double> other(points.size());
   for (std::size_t level = 0; level < to.levels; ++level) {
     const std::span<double> values = std::span(to.values).subspan(level * points.size(), points.size());
-    reader.read(*from.levels[level].field, values);
+    NVMDB_TRY(reader.read(*store_, *from.levels[level].field, values));
     if (from.levels[level].other == nullptr) continue;
-    reader.read(*from.levels[level].other, other);
+    NVMDB_TRY(reader.read(*store_, *from.levels[level].other, other));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.5 * (values[i] + other[i]);
   }
+  return Status::ok();
 }
 
-void DerivedField::fill(const Geometry* geometry, std::span<const std::uint64_t> points,
+Status DerivedField::fill(const Geometry* geometry, std::span<const std::uint64_t> points,
                         derived::Block& block) const {
   block.points = points.size();
   block.grid = grid_.get();
@@ -127,7 +135,7 @@ void DerivedField::fill(const Geometry* geometry, std::span<const std::uint64_t>
   block.level = level_;
   block.bucket_mm = bucket_mm_;
   block.slots.resize(slots_.size());
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill_slot(slot, points, block);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) NVMDB_TRY(fill_slot(slot, points, block));
   block.rows.clear();
   block.columns.clear();
   if (grid_->points == std::uint64_t{grid_->rows} * grid_->columns) {
@@ -136,32 +144,34 @@ void DerivedField::fill(const Geometry* geometry, std::span<const std::uint64_t>
       block.columns.push_back(point % grid_->columns);
     }
   }
-  if (!definition_->needs_positions) return;
+  if (!definition_->needs_positions) return Status::ok();
   block.latitudes.assign(points.size(), kNan);
   block.longitudes.assign(points.size(), kNan);
-  if (geometry == nullptr) return;
+  if (geometry == nullptr) return Status::ok();
   for (std::size_t i = 0; i < points.size(); ++i) {
     geometry->positions(points[i], std::span(block.latitudes).subspan(i, 1),
                         std::span(block.longitudes).subspan(i, 1));
   }
+  return Status::ok();
 }
 
-void DerivedField::compute(const Geometry* geometry, std::span<const std::uint64_t> points,
+Status DerivedField::compute(const Geometry* geometry, std::span<const std::uint64_t> points,
                            std::span<float> values) const {
   if (is_missing_) {
     std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
-    return;
+    return Status::ok();
   }
   derived::Block block;
   std::vector<double> computed;
   for (std::size_t done = 0; done < points.size(); done += kPointsAtOnce) {
     const std::size_t count = std::min(kPointsAtOnce, points.size() - done);
-    fill(geometry, points.subspan(done, count), block);
+    NVMDB_TRY(fill(geometry, points.subspan(done, count), block));
     computed.assign(count, kNan);
     definition_->compute(block, computed);
     hide_missing(block, computed);
     for (std::size_t i = 0; i < count; ++i) values[done + i] = static_cast<float>(computed[i]);
   }
+  return Status::ok();
 }
 
 }  // namespace nvmdb::query

@@ -417,9 +417,10 @@ Result<DerivedField::Slot> DerivedPlan::slot_at(std::size_t input, const Times& 
   return slot;
 }
 
-Result<DerivedField> DerivedPlan::at(std::size_t step) const {
+Result<DerivedField> DerivedPlan::at(std::size_t step, engine::CheckBudget* budget) const {
   const Times& times = times_[step];
   DerivedField made;
+  made.store_ = store_;
   made.definition_ = definition_;
   made.bucket_mm_ = bucket_mm_;
   made.level_type_ = level_type_;
@@ -439,6 +440,7 @@ Result<DerivedField> DerivedPlan::at(std::size_t step) const {
     for (const DerivedField::LevelFields& level : slot.levels) {
       for (const engine::FieldRef* ref : {level.field, level.other}) {
         if (ref == nullptr) continue;
+        NVMDB_TRY(store_->check(*ref, budget));
         // A nest that moved between the ends of an interval: its points are other places now.
         const bool moved = slot.stagger == ' ' && ref->field.grid != made.grid_id_;
         if (moved && definition_->inputs[input].previous) made.is_missing_ = true;

@@ -22,9 +22,10 @@ class DerivedField {
   /// Computes the values of some points of grid().
   /// Shape: `geometry` is that of the grid; nullptr will do where the definition needs no positions.
   ///        values.size() == points.size(). Missing is NaN.
+  /// Errors: Corruption (an input does not match its checksum, or cannot be read).
   /// Threads: any number.
-  void compute(const Geometry* geometry, std::span<const std::uint64_t> points,
-               std::span<float> values) const;
+  [[nodiscard]] Status compute(const Geometry* geometry, std::span<const std::uint64_t> points,
+                               std::span<float> values) const;
 
  private:
   friend class DerivedPlan;
@@ -39,9 +40,11 @@ class DerivedField {
     bool is_zero = false;  // nothing before the first step
   };
 
-  void fill(const Geometry* geometry, std::span<const std::uint64_t> points, derived::Block& block) const;
-  void fill_slot(std::size_t slot, std::span<const std::uint64_t> points, derived::Block& block) const;
+  [[nodiscard]] Status fill(const Geometry* geometry, std::span<const std::uint64_t> points,
+                            derived::Block& block) const;
+  [[nodiscard]] Status fill_slot(std::size_t slot, std::span<const std::uint64_t> points, derived::Block& block) const;
 
+  const engine::FieldStore* store_ = nullptr;
   const derived::Definition* definition_ = nullptr;
   std::vector<Slot> slots_;
   std::shared_ptr<const met::Grid> grid_;
@@ -85,9 +88,9 @@ class DerivedPlan {
   /// Name, units and long name of the derived parameter, which tells what it is computed from.
   [[nodiscard]] const met::Parameter& parameter() const { return parameter_; }
 
-  /// Errors: Corruption, InvalidArgument (inputs on grids that do not go together), those of
+  /// Errors: Corruption, Overloaded (`budget` is used up), InvalidArgument (inputs on grids that do not go together), those of
   /// Catalogue::grid().
-  [[nodiscard]] Result<DerivedField> at(std::size_t step) const;
+  [[nodiscard]] Result<DerivedField> at(std::size_t step, engine::CheckBudget* budget = nullptr) const;
 
  private:
   using ColumnPointer = std::shared_ptr<const engine::FieldColumn>;

@@ -22,7 +22,14 @@ struct QueryEngine::State {
   [[nodiscard]] Result<std::optional<UnitConverter>> converter(const std::string& from,
                                                                const std::string& to);
   /// Errors: Corruption (the field has not the grid's number of points).
-  [[nodiscard]] static Status check_field(const engine::FieldRef& ref, const met::Grid& grid);
+  [[nodiscard]] static Status check_points(const engine::FieldRef& ref, const met::Grid& grid);
+  /// To be called before a field is read.
+  /// Errors: Corruption (the field has not the grid's number of points, or does not match its checksum).
+  [[nodiscard]] Status check_field(const engine::FieldRef& ref, const met::Grid& grid) const;
+  /// Compares all fields chosen with their checksums, if they were not yet; else it costs one load.
+  /// Errors: Corruption, Overloaded (`budget` is used up), DeadlineExceeded.
+  [[nodiscard]] Status check_fields(const ResolvedSelection& resolved, engine::CheckBudget& budget,
+                                    const Cancellation* cancellation) const;
 
   engine::FieldStore& store;
   const QueryLimits limits;

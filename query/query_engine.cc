@@ -52,10 +52,27 @@ Result<std::optional<UnitConverter>> QueryEngine::State::converter(const std::st
   return std::optional(made);
 }
 
-Status QueryEngine::State::check_field(const engine::FieldRef& ref, const met::Grid& grid) {
+Status QueryEngine::State::check_points(const engine::FieldRef& ref, const met::Grid& grid) {
   if (ref.field.points == grid.points) return Status::ok();
   return Status::corruption("field of " + std::to_string(ref.field.points) + " points on a grid of " +
                             std::to_string(grid.points) + " points (" + grid.summary() + ")");
+}
+
+Status QueryEngine::State::check_field(const engine::FieldRef& ref, const met::Grid& grid) const {
+  NVMDB_TRY(check_points(ref, grid));
+  return store.check(ref);
+}
+
+Status QueryEngine::State::check_fields(const ResolvedSelection& resolved, engine::CheckBudget& budget,
+                                        const Cancellation* cancellation) const {
+  const std::uint64_t generation = store.damage_generation();
+  if (resolved.checked_at.load(std::memory_order_acquire) == generation) return Status::ok();
+  for (const std::uint32_t index : resolved.fields) {
+    NVMDB_TRY(still_wanted(cancellation));
+    NVMDB_TRY(store.check(resolved.column->fields[index], &budget));
+  }
+  resolved.checked_at.store(generation, std::memory_order_release);
+  return Status::ok();
 }
 
 }  // namespace nvmdb::query

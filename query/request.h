@@ -47,6 +47,9 @@ struct SeriesRequest {
   Interpolation interpolation = Interpolation::Nearest;
   std::string units;             ///< udunits name; empty: as stored
   std::uint64_t values_max = 0;  ///< more are refused; 0: as many as the engine answers at once
+  /// Bytes of fields that may be compared with their checksums, because nobody read them before; Overloaded where it would
+  /// be more.
+  std::uint64_t check_bytes_max = ~0ULL;
 };
 
 /// What the levels of a profile or a section are.

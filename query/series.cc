@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "query/derived_answers.h"
 #include "query/engine_state.h"
 #include "query/place_search.h"
 #include "query/point_placer.h"
 #include "storage/device/read_hook.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::query {
 namespace {
@@ -29,7 +31,8 @@ void prefetch_field(const engine::FieldRef& ref, const PlacedPoints& placed) {
   }
 }
 
-/// Reads one step of all points; values of one point are `stride` apart.
+/// Reads one step of all points; values of one point are `stride` apart. Runs under a guard: see
+/// storage/nvm/media_guard.h.
 void read_step(const engine::FieldRef& ref, const PlacedPoints& placed, float* values, std::size_t stride) {
   const met::Decoder decoder = ref.decoder();
   const auto value_at = [&](std::uint64_t index) {
@@ -49,7 +52,7 @@ void read_step(const engine::FieldRef& ref, const PlacedPoints& placed, float* v
   }
 }
 
-/// Reads all steps of all points where each step is a plain array of floats.
+/// Reads all steps of all points where each step is a plain array of floats. Runs under a guard.
 void read_plain(const std::vector<const std::byte*>& steps, const std::vector<std::uint64_t>& indexes,
                 std::vector<float>& values) {
   for (std::size_t point = 0; point < indexes.size(); ++point) {
@@ -68,27 +71,41 @@ void read_plain(const std::vector<const std::byte*>& steps, const std::vector<st
   }
 }
 
+/// Steps [first, last) of the points that `order` names. Runs under a guard.
+void read_some_plain(const std::vector<const std::byte*>& steps, std::size_t first, std::size_t last,
+                     const std::vector<std::uint64_t>& indexes, std::span<const std::uint32_t> order,
+                     std::vector<float>& values) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    float* const out = values.data() + order[i] * steps.size();
+    const std::uint64_t index = indexes[order[i]];
+    if (index == PlacedPoints::kOutside) {
+      std::fill(out + first, out + last, PlacedPoints::kMissing);
+      continue;
+    }
+    const std::uint64_t ahead = i + 4 < order.size() ? indexes[order[i + 4]] : PlacedPoints::kOutside;
+    for (std::size_t step = first; step < last; ++step) {
+      if (ahead != PlacedPoints::kOutside) __builtin_prefetch(steps[step] + ahead * sizeof(float));
+      std::memcpy(out + step, steps[step] + index * sizeof(float), sizeof(float));
+    }
+  }
+}
+
 /// The same of many points: page after page of a few steps at a time, so that each page is looked up once.
-/// Errors: DeadlineExceeded.
-Status read_many_plain(const std::vector<const std::byte*>& steps, const std::vector<std::uint64_t>& indexes,
-                       std::vector<float>& values, const Cancellation* cancellation) {
+/// Errors: DeadlineExceeded, Corruption.
+Status read_many_plain(const engine::FieldStore& store, const ResolvedSelection& resolved,
+                       const std::vector<std::uint64_t>& indexes, std::vector<float>& values,
+                       const Cancellation* cancellation) {
+  const std::vector<const std::byte*>& steps = resolved.plain;
   std::vector<std::uint32_t> order(indexes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return indexes[a] < indexes[b]; });
   for (std::size_t first = 0; first < steps.size(); first += kStepsAtATime) {
     const std::size_t last = std::min(first + kStepsAtATime, steps.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i % kPointsPerCheck == 0) NVMDB_TRY(still_wanted(cancellation));
-      float* const out = values.data() + order[i] * steps.size();
-      const std::uint64_t index = indexes[order[i]];
-      if (index == PlacedPoints::kOutside) {
-        std::fill(out + first, out + last, PlacedPoints::kMissing);
-        continue;
-      }
-      const std::uint64_t ahead = i + 4 < order.size() ? indexes[order[i + 4]] : PlacedPoints::kOutside;
-      for (std::size_t step = first; step < last; ++step) {
-        if (ahead != PlacedPoints::kOutside) __builtin_prefetch(steps[step] + ahead * sizeof(float));
-        std::memcpy(out + step, steps[step] + index * sizeof(float), sizeof(float));
+    for (std::size_t done = 0; done < order.size(); done += kPointsPerCheck) {
+      NVMDB_TRY(still_wanted(cancellation));
+      const auto some = std::span(order).subspan(done, std::min(kPointsPerCheck, order.size() - done));
+      if (!storage::read_guarded([&] { read_some_plain(steps, first, last, indexes, some, values); })) {
+        return store.unreadable(resolved.column->fields);
       }
     }
   }
@@ -156,15 +173,18 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
   state.columns.note_series(*resolved);
   const auto hot = resolved->hot.lock();
   const bool plain = hot == nullptr && !resolved->plain.empty() && placed.stencils.empty();
+  engine::CheckBudget budget{request.check_bytes_max};
+  // A copy was made of fields that were whole.
+  if (hot == nullptr) NVMDB_TRY(state.check_fields(*resolved, budget, cancellation));
   if (hot != nullptr) {
-    NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
+    NVMDB_TRY(State::check_points(fields[chosen[0]], geometry->grid()));
     read_hot(*hot, chosen, placed, answer.values);
   } else if (plain) {
-    NVMDB_TRY(State::check_field(fields[chosen[0]], geometry->grid()));
-    if (placed.indexes.size() < kManyPoints) {
-      read_plain(resolved->plain, placed.indexes, answer.values);
-    } else {
-      NVMDB_TRY(read_many_plain(resolved->plain, placed.indexes, answer.values, cancellation));
+    NVMDB_TRY(State::check_points(fields[chosen[0]], geometry->grid()));
+    if (placed.indexes.size() >= kManyPoints) {
+      NVMDB_TRY(read_many_plain(state.store, *resolved, placed.indexes, answer.values, cancellation));
+    } else if (!storage::read_guarded([&] { read_plain(resolved->plain, placed.indexes, answer.values); })) {
+      return state.store.unreadable(fields);
     }
   }
   for (std::size_t step = hot != nullptr || plain ? steps : 0; step < steps; ++step) {
@@ -176,8 +196,10 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
       NVMDB_ASSIGN(geometry, state.geometries.get(grid));
       placed = placer.place(*geometry);
     }
-    NVMDB_TRY(State::check_field(ref, geometry->grid()));
-    read_step(ref, placed, answer.values.data() + step, steps);
+    NVMDB_TRY(State::check_points(ref, geometry->grid()));
+    if (!storage::read_guarded([&] { read_step(ref, placed, answer.values.data() + step, steps); })) {
+      return state.store.unreadable({&ref, 1});
+    }
   }
   auto located = placer.located(*geometry);
   if (!located.is_ok()) {

@@ -5,6 +5,7 @@
 #include "query/engine_state.h"
 #include "query/geometry/window.h"
 #include "query/place_search.h"
+#include "storage/nvm/media_guard.h"
 
 namespace nvmdb::query {
 namespace {
@@ -33,8 +34,8 @@ Result<std::uint32_t> only_field(const SlabRequest& request, const ResolvedSelec
   return resolved.fields.front();
 }
 
-Status decode_runs(const engine::FieldRef& ref, const std::vector<IndexRun>& runs, std::vector<float>& values,
-                   const Cancellation* cancellation) {
+Status decode_runs(const engine::FieldStore& store, const engine::FieldRef& ref, const std::vector<IndexRun>& runs,
+                   std::vector<float>& values, const Cancellation* cancellation) {
   const met::Decoder decoder = ref.decoder();
   constexpr std::uint64_t kValuesPerCheck = 1U << 20U;
   std::uint64_t unchecked = kValuesPerCheck;
@@ -46,7 +47,8 @@ Status decode_runs(const engine::FieldRef& ref, const std::vector<IndexRun>& run
       const std::size_t at = values.size();
       values.resize(at + count);
       ref.charge_read(run.first + done, count);
-      decoder.run(run.first + done, std::span(values).subspan(at, count));
+      const std::span<float> piece = std::span(values).subspan(at, count);
+      if (!storage::read_guarded([&] { decoder.run(run.first + done, piece); })) return store.unreadable({&ref, 1});
       unchecked += count;
       if (unchecked < kValuesPerCheck) continue;
       NVMDB_TRY(still_wanted(cancellation));
@@ -75,7 +77,7 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
   NVMDB_ASSIGN(const std::uint32_t field, only_field(request, *resolved));
   const engine::FieldRef& ref = resolved->column->fields[field];
   NVMDB_ASSIGN(const auto grid, state.store.catalogue().grid(ref.field.grid));
-  NVMDB_TRY(QueryEngine::State::check_field(ref, *grid));
+  NVMDB_TRY(state.check_field(ref, *grid));
   if (!request.box.has_value() && grid->points > state.limits.values_max) {
     return Status::out_of_space("the field has " + std::to_string(grid->points) + " values, at most " +
                                 std::to_string(state.limits.values_max) + " are answered; ask for a box");
@@ -97,7 +99,7 @@ Result<SlabAnswer> slab_of(QueryEngine::State& state, const SlabRequest& request
   answer.columns = window.columns;
   answer.rectilinear = window.rectilinear;
   answer.values.reserve(window.rows * window.columns);
-  NVMDB_TRY(decode_runs(ref, window.runs, answer.values, cancellation));
+  NVMDB_TRY(decode_runs(state.store, ref, window.runs, answer.values, cancellation));
   answer.latitudes = std::move(window.latitudes);
   answer.longitudes = std::move(window.longitudes);
   if (request.clip) {

@@ -124,6 +124,19 @@ void add_log(Instance& instance, const engine::DatabaseStatistics& statistics, I
   list.number("duration", recovery.nanoseconds, "ns");
 }
 
+void add_integrity(Instance& instance, InfoList& list) {
+  constexpr std::size_t kPlacesShown = 10;
+  const engine::IntegrityStatistics integrity = instance.fields().integrity();
+  list.section("integrity");
+  list.number("fields_checked", integrity.fields_checked);
+  list.number("damaged", integrity.damaged.size());
+  list.number("damage_found", integrity.damage_found);
+  list.number("media_faults", integrity.media_faults);
+  for (std::size_t i = 0; i < integrity.damaged.size() && i < kPlacesShown; ++i) {
+    list.text("damage_" + std::to_string(i + 1), integrity.damaged[i].words);
+  }
+}
+
 }  // namespace
 
 std::string format_uuid(const std::array<unsigned char, 16>& uuid) {
@@ -144,6 +157,7 @@ Result<std::vector<InfoItem>> pool_info(Instance& instance) {
   add_placement(instance, list);
   add_space(instance, statistics, list);
   add_log(instance, statistics, list);
+  add_integrity(instance, list);
   NVMDB_ASSIGN(const std::vector<engine::Run> runs, instance.catalogue().runs());
   NVMDB_ASSIGN(const std::uint64_t last_event, instance.catalogue().last_event());
   std::uint64_t fields = 0;

@@ -133,6 +133,10 @@ std::string last_media_fault() {
   return "a region that is closed";
 }
 
+const std::byte* last_media_fault_address() {
+  return reinterpret_cast<const std::byte*>(fault_address);
+}
+
 Status media_fault_status(const std::string& what) {
   return Status::corruption(what + ": " + last_media_fault() +
                             " cannot be read: the medium is damaged, or its file was cut off");

@@ -44,6 +44,7 @@ template <class Body>
 /// What the last failed read_guarded() of this thread met: "region.0 offset 4096". Call it before the next
 /// one.
 [[nodiscard]] std::string last_media_fault();
+[[nodiscard]] const std::byte* last_media_fault_address();
 /// The same as an error: "<what>: <place> cannot be read: ...".
 [[nodiscard]] Status media_fault_status(const std::string& what);
 

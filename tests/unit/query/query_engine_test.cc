@@ -96,6 +96,18 @@ class QueryEngineTest : public testing::Test {
     return request;
   }
 
+  /// Changes a byte of a stored field of `t`, where no test looks.
+  void damage(engine::RunId run, std::size_t step) {
+    const engine::ReadView view = store_->view().value();
+    engine::ColumnKey key;
+    key.run = run;
+    key.parameter = catalogue_->parameters_named("t").value().front();
+    key.level_type = catalogue_->find_level_type("surface").value();
+    const storage::Extent at = store_->column(view, key).value()->fields[step].field.extent;
+    const std::byte flipped = media_.region(0).data()[at.offset + 40] ^ std::byte{1};
+    media_.poke(at.region + 1, at.offset + 40, ByteSpan(&flipped, 1));
+  }
+
   test::RecordedMedia media_{test::RecordedOptions{1, 64, false}};
   std::unique_ptr<engine::Database> database_;
   std::unique_ptr<engine::Catalogue> catalogue_;
@@ -137,6 +149,73 @@ TEST_F(QueryEngineTest, InterpolatesAndKeepsMissingMissing) {
   EXPECT_EQ(answer->values[3], 1);
   EXPECT_TRUE(std::isnan(answer->values[4]));
   EXPECT_FLOAT_EQ(answer->values[5], 11.5F);
+}
+
+TEST_F(QueryEngineTest, ADamagedFieldFailsItsAnswersOnly) {
+  engine::RunId run = 0;
+  for (int hour : {0, 6, 12}) run = store(put_at(0, hour, static_cast<float>(hour * 1000)));
+  damage(run, 1);
+  SeriesRequest series = series_at(60, 0);
+  SlabRequest slab;
+  slab.selection.parameter = "t";
+  for (int round = 0; round < 2; ++round) {
+    for (int hour : {0, 12}) {
+      series.selection.step = slab.selection.step = met::StepSelector{.start_seconds = hour * kHour, .end_seconds = hour * kHour};
+      EXPECT_EQ(engine_->series(series)->values, (std::vector<float>{static_cast<float>(hour * 1000)}));
+      EXPECT_EQ(engine_->slab(slab)->values[120], static_cast<float>(hour * 1000 + 120));
+    }
+    series.selection.step = slab.selection.step = met::StepSelector{.start_seconds = 6 * kHour, .end_seconds = 6 * kHour};
+    for (const Status& status : {engine_->slab(slab).status(), engine_->series(series).status()}) {
+      EXPECT_EQ(status.code(), Code::Corruption);
+      for (const char* word : {"field t, surface 0, step 6h, run model 1970-01-01T00Z", "offset ", "ingest its file again"})
+        EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    series.selection.step = {};
+    EXPECT_EQ(engine_->series(series).status().code(), Code::Corruption);
+  }
+  EXPECT_EQ(store_->integrity().damaged.size(), 1U);
+  // The same values again: what is stored differs from them, so they are stored elsewhere.
+  store(put_at(0, 6, 6000));
+  EXPECT_EQ(engine_->series(series)->values, (std::vector<float>{0, 6000, 12000}));
+  EXPECT_TRUE(store_->integrity().damaged.empty());
+  EXPECT_EQ(store_->integrity().damage_found, 1U);
+}
+
+TEST_F(QueryEngineTest, FieldsAreCheckedWhenTheyAreFirstRead) {
+  engine::RunId run = 0;
+  for (int hour : {0, 6, 12}) run = store(put_at(0, hour, static_cast<float>(hour * 1000)));
+  const std::vector<float> expected{0, 6000, 12000};
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(engine_->series(series_at(60, 0))->values, expected);
+    EXPECT_EQ(store_->integrity().fields_checked, 3U);
+  }
+  // Within a budget that is too small nothing is answered, but for what is known.
+  SeriesRequest hurried = series_at(60, 0);
+  hurried.check_bytes_max = 100;
+  EXPECT_EQ(engine_->series(hurried)->values, expected);
+  store(put_at(kHour, 0));
+  EXPECT_EQ(engine_->series(hurried).status().code(), Code::Overloaded);
+  hurried.check_bytes_max = 121 * 4;
+  EXPECT_EQ(engine_->series(hurried)->values, (std::vector<float>{0}));
+  ASSERT_TRUE(store_->drop(run + 1).is_ok());
+  // A new step is checked, the others are known.
+  store(put_at(0, 18, 18000));
+  EXPECT_EQ(engine_->series(series_at(60, 0))->values, (std::vector<float>{0, 6000, 12000, 18000}));
+  EXPECT_EQ(store_->integrity().fields_checked, 5U);
+  // What is found later is told to those who read before, too.
+  damage(run, 2);
+  EXPECT_TRUE(engine_->series(series_at(60, 0)).is_ok());
+  {
+    const engine::ReadView view = store_->view().value();
+    engine::ColumnKey key;
+    key.run = run;
+    key.parameter = catalogue_->parameters_named("t").value().front();
+    key.level_type = catalogue_->find_level_type("surface").value();
+    EXPECT_EQ(store_->verify(view, store_->column(view, key).value()->fields[2]).code(), Code::Corruption);
+  }
+  EXPECT_EQ(engine_->series(series_at(60, 0)).status().code(), Code::Corruption);
+  ASSERT_TRUE(store_->drop(run).is_ok());
+  EXPECT_TRUE(store_->integrity().damaged.empty());
 }
 
 TEST_F(QueryEngineTest, SeesEachChangeAtOnce) {
