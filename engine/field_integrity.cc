@@ -90,6 +90,16 @@ std::string FieldStore::describe(const Field& field) const {
 
 Status FieldStore::report_damage(const Field& field, const std::string& what) const {
   state_->checked.remove(field.extent);
+  const std::uint64_t first = field.extent.offset / storage::kPageBytes;
+  const std::uint64_t last = (field.extent.offset + field.extent.bytes - 1) / storage::kPageBytes;
+  const storage::PageRange pages{{field.extent.region, static_cast<std::uint32_t>(first)},
+                                 static_cast<std::uint32_t>(last - first + 1)};
+  database_.pages().quarantine(pages);
+  // The next writer of the run does not go on in these pages; one that does so already ends there.
+  const std::shared_ptr<RunShared> run = state_->run(field.key.run);
+  for (std::uint32_t i = 0; i < pages.count; ++i) {
+    run->tails.forget({pages.first.region, pages.first.index + i});
+  }
   DamagedPlace place{field.extent, describe(field) + " " + what + "; ingest its file again, or drop the run",
                      system_clock().wall_seconds()};
   const Status status = Status::corruption(place.words);
@@ -147,6 +157,7 @@ IntegrityStatistics FieldStore::integrity() const {
   return {.fields_checked = state_->fields_checked.load(std::memory_order_relaxed),
           .damage_found = state_->damage.found(),
           .damaged = state_->damage.places(),
+          .pages_quarantined = database_.pages().quarantined_pages(),
           .media_faults = storage::media_fault_count()};
 }
 

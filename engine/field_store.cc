@@ -12,7 +12,6 @@
 namespace nvmdb::engine {
 namespace {
 
-constexpr std::size_t kDropBatch = 2000;
 /// Of the DRAM budget that copies of columns may take, as long as nobody else needs it.
 constexpr std::uint64_t kCachePercent = 60;
 
@@ -174,8 +173,8 @@ Status FieldStore::recover() {
 
   NVMDB_TRY(state_->sweep_pages(database_.pages(), used));
   for (const Run& run : unfinished) {
-    // Nobody can see these runs. Where there is no room to erase them they stay until the next start.
-    const Status erased = state_->erase_run(*this, run);
+    // Nobody can see these runs. Where there is no room to erase them now there may be later.
+    const Status erased = erase(run);
     if (!erased.is_ok() && erased.code() != Code::OutOfSpace && erased.code() != Code::Overloaded) return erased;
   }
   return Status::ok();
@@ -263,6 +262,7 @@ Result<std::unique_ptr<RunWriter>> FieldStore::write(const RunDescription& descr
   NVMDB_TRY(check_name("domain", description.key.domain));
   NVMDB_TRY(check_name("version", description.key.version));
   if (description.key.model.empty()) return Status::invalid_argument("a run needs the name of its model");
+  (void)finish_drops(0);
   for (int attempt = 0; attempt < 8; ++attempt) {
     NVMDB_ASSIGN(const RunId id, open_run(description));
     std::shared_ptr<RunShared> run = state_->run(id);
@@ -278,155 +278,6 @@ Result<std::unique_ptr<RunWriter>> FieldStore::write(const RunDescription& descr
     if (still == id) return writer;
   }
   return Status::conflict("run " + format_run(description.key) + " is being dropped again and again; try later");
-}
-
-Status FieldStore::drop(RunId id) {
-  NVMDB_ASSIGN(Run run, catalogue_.run(id));
-  const std::shared_ptr<RunShared> state = state_->run(id);
-  {
-    const std::lock_guard lock(state->writers_mutex);
-    if (state->writers > 0) {
-      return Status::conflict("run " + format_run(run.key) + " is being written; drop it when the ingest has ended");
-    }
-    if (state->dropped) return Status::not_found("run " + format_run(run.key) + " is not there");
-    state->dropped = true;
-  }
-  NVMDB_FAIL_POINT("drop.hide");
-  std::uint64_t sequence = 0;
-  const Status hidden = database_.run_durable([&](Transaction& transaction) -> Status {
-    NVMDB_ASSIGN(const ByteSpan row, transaction.read(rows::kRunTable, index::make_key(id)));
-    NVMDB_ASSIGN(run, rows::decode_run(id, row));
-    run.state = RunState::Dropping;
-    ++run.version;
-    NVMDB_TRY(transaction.put(rows::kRunTable, index::make_key(id), rows::encode_run(run)));
-    NVMDB_TRY(transaction.erase(rows::kRunNameTable, rows::hash_key(rows::encode_run_key(run.key))));
-    NVMDB_ASSIGN(sequence, rows::next_number(transaction, rows::Counter::Event));
-    const Event event{sequence, Event::Kind::RunDropped, id, run.key, 0, 0, system_clock().wall_seconds()};
-    return rows::put_event(transaction, event);
-  });
-  if (!hidden.is_ok()) {
-    const std::lock_guard lock(state->writers_mutex);
-    state->dropped = false;
-    return hidden;
-  }
-  state->version.store(run.version, std::memory_order_release);
-  NVMDB_FAIL_POINT("drop.hidden");
-  catalogue_.announce(sequence);
-  return state_->erase_run(*this, run);
-}
-
-void FieldStore::State::add_positions(const storage::Extent& positions) {
-  if (positions.bytes == 0) return;
-  const std::uint64_t last = (positions.offset + positions.bytes - 1) / storage::kPageBytes;
-  for (std::uint64_t page = positions.offset / storage::kPageBytes; page <= last; ++page) {
-    ++grid_pages[{positions.region, static_cast<std::uint32_t>(page)}];
-  }
-}
-
-void FieldStore::State::free_positions(Database& database, const std::vector<storage::Extent>& erased) {
-  storage::PageAllocator& allocator = database.pages();
-  const std::shared_ptr<RunShared> grids = run(kGridRun);
-  for (const storage::Extent& positions : erased) {
-    if (positions.bytes == 0) continue;
-    const std::uint64_t last = (positions.offset + positions.bytes - 1) / storage::kPageBytes;
-    for (std::uint64_t index = positions.offset / storage::kPageBytes; index <= last; ++index) {
-      const storage::PageId page{positions.region, static_cast<std::uint32_t>(index)};
-      if (--grid_pages[page] > 0) continue;
-      grid_pages.erase(page);
-      grids->tails.forget(page);
-      // A reader of the catalogue may be copying them still.
-      database.retire([&allocator, page] { (void)allocator.release({page, 1}); });
-    }
-  }
-}
-
-/// Ends the run's use of its grids and erases those that no other run uses, with their positions.
-Status FieldStore::State::erase_unused_grids(Database& database, RunId run) {
-  const std::lock_guard lock(grid_mutex);
-  std::vector<storage::Extent> erased;
-  NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
-    erased.clear();
-    std::vector<GridId> used;
-    std::map<GridId, std::size_t> users;
-    NVMDB_TRY(transaction.scan(rows::kGridUseTable, index::make_key(0, 0), index::make_key(~0ULL, ~0ULL),
-                               [&](const index::Key& key, ByteSpan) {
-                                 const auto grid = static_cast<GridId>(key.words[0]);
-                                 ++users[grid];
-                                 if (key.words[1] == run) used.push_back(grid);
-                                 return true;
-                               }));
-    for (const GridId grid : used) {
-      NVMDB_TRY(transaction.erase(rows::kGridUseTable, index::make_key(grid, run)));
-      if (users[grid] > 1) continue;
-      NVMDB_ASSIGN(const ByteSpan bytes, transaction.read(rows::kGridTable, index::make_key(grid)));
-      NVMDB_ASSIGN(const rows::GridRow row, rows::decode_grid(bytes));
-      NVMDB_TRY(transaction.erase(rows::kGridHashTable, row.name));
-      NVMDB_TRY(transaction.erase(rows::kGridTable, index::make_key(grid)));
-      erased.push_back(row.positions);
-    }
-    return Status::ok();
-  }));
-  free_positions(database, erased);
-  return Status::ok();
-}
-
-Status FieldStore::State::erase_run(FieldStore& store, const Run& run) {
-  Database& database = store.database_;
-  for (const auto& [table, low, high] :
-       {std::tuple{rows::kFieldTable, rows::field_low(run.id), rows::field_high(run.id)},
-        std::tuple{rows::kStepTable, index::make_key(run.id, 0), index::make_key(run.id, ~0ULL)}}) {
-    for (bool more = true; more;) {
-      NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
-        std::vector<index::Key> batch;
-        NVMDB_TRY(transaction.scan(table, low, high, [&](const index::Key& key, ByteSpan) {
-          batch.push_back(key);
-          return batch.size() < kDropBatch;
-        }));
-        for (const index::Key& key : batch) NVMDB_TRY(transaction.erase(table, key));
-        more = batch.size() == kDropBatch;
-        return Status::ok();
-      }));
-    }
-  }
-  NVMDB_FAIL_POINT("drop.fields_erased");
-  NVMDB_TRY(erase_unused_grids(database, run.id));
-  NVMDB_FAIL_POINT("drop.grids_erased");
-  NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
-    const index::Key name = rows::hash_key(rows::encode_run_key(run.key));
-    // A run that only was opened still has its name.
-    if (const Result<ByteSpan> owner = transaction.read(rows::kRunNameTable, name); owner.is_ok()) {
-      NVMDB_ASSIGN(const std::uint64_t named, rows::decode_number(*owner));
-      if (named == run.id) NVMDB_TRY(transaction.erase(rows::kRunNameTable, name));
-    } else if (owner.status().code() != Code::NotFound) {
-      return owner.status();
-    }
-    const Status erased = transaction.erase(rows::kRunTable, index::make_key(run.id));
-    return erased.code() == Code::NotFound ? Status::ok() : erased;
-  }));
-  NVMDB_FAIL_POINT("drop.erased");
-  std::vector<storage::PageId> pages;
-  database.pages().for_each([&](storage::PageId page, storage::PageEntry entry) {
-    if (entry.kind == storage::PageKind::Field && entry.owner == run.id) pages.push_back(page);
-  });
-  forget_columns(run.id);
-  damage.forget_pages(pages);
-  storage::PageAllocator& allocator = database.pages();
-  // Readers that found the run before it went may still read its bytes.
-  database.retire([&allocator, pages = std::move(pages)] {
-    for (const storage::PageId page : pages) (void)allocator.release({page, 1});
-  });
-  database.reclaim();
-  return Status::ok();
-}
-
-void FieldStore::State::forget_columns(RunId run) {
-  cache->forget(run);
-  for (Shard& part : shards) {
-    const std::unique_lock lock(part.mutex);
-    std::erase_if(part.columns, [&](const auto& entry) { return entry.first.run == run; });
-  }
-  const std::unique_lock lock(runs_mutex);
-  runs.erase(run);
 }
 
 }  // namespace nvmdb::engine

@@ -68,6 +68,7 @@ struct IntegrityStatistics {
   std::uint64_t fields_checked = 0;  ///< compared with their checksums
   std::uint64_t damage_found = 0;    ///< places, all in all
   std::vector<DamagedPlace> damaged; ///< those that still are
+  std::uint64_t pages_quarantined = 0;
   std::uint64_t media_faults = 0;    ///< reads that the medium refused
 };
 
@@ -158,7 +159,8 @@ class FieldStore {
   [[nodiscard]] IntegrityStatistics integrity() const;
 
   /// Takes a run out of sight at once, then frees its rows and pages.
-  /// Errors: NotFound, Conflict (it is being written).
+  /// Errors: NotFound, Conflict (it is being written); others when its space could not be freed: it is out of sight then,
+  /// and the next drop() or write() goes on.
   [[nodiscard]] Status drop(RunId run);
 
   [[nodiscard]] Catalogue& catalogue() { return catalogue_; }
@@ -167,6 +169,11 @@ class FieldStore {
  private:
   friend class RunWriter;
   struct State;
+  [[nodiscard]] Result<Run> hide(RunId run);
+  /// Frees rows and pages of a hidden run, now or later. Errors: those of Database::run_durable().
+  [[nodiscard]] Status erase(const Run& run);
+  /// Goes on with drops that failed half-way. The error is that of the run `asked`.
+  [[nodiscard]] Status finish_drops(RunId asked);
   [[nodiscard]] Status compare(const FieldRef& field) const;
   [[nodiscard]] std::string describe(const Field& field) const;
   /// Puts the field on the list of what is damaged.

@@ -72,6 +72,9 @@ struct FieldStore::State {
   std::shared_mutex runs_mutex;
   std::unordered_map<RunId, std::shared_ptr<RunShared>> runs;
 
+  std::mutex unfinished_mutex;
+  std::vector<Run> unfinished;  ///< out of sight, but not erased; guarded by unfinished_mutex
+
   /// Held while the positions of a grid are stored or freed.
   std::mutex grid_mutex;
   /// How many stored grids have positions in a page; guarded by grid_mutex.
@@ -82,6 +85,8 @@ struct FieldStore::State {
   [[nodiscard]] Result<std::shared_ptr<const FieldColumn>> load_column(FieldStore& store, const ColumnKey& key,
                                                                        std::shared_ptr<RunShared> run);
   [[nodiscard]] Status sweep_pages(storage::PageAllocator& pages, const UsedPages& used);
+  void keep_unfinished(const Run& run);
+  [[nodiscard]] std::vector<Run> take_unfinished();
   /// Frees rows and pages of a run that nobody can find any more. Safe to repeat.
   [[nodiscard]] Status erase_run(FieldStore& store, const Run& run);
   [[nodiscard]] Status erase_unused_grids(Database& database, RunId run);

@@ -32,7 +32,10 @@ RunTail RunTails::take() {
 
 void RunTails::forget(storage::PageId page) {
   const MutexLock lock(mutex_);
-  std::erase_if(tails_, [&](const RunTail& tail) { return tail.pages.first == page; });
+  std::erase_if(tails_, [&](const RunTail& tail) {
+    const storage::PageId first = tail.pages.first;
+    return first.region == page.region && page.index >= first.index && page.index - first.index < tail.pages.count;
+  });
 }
 
 RunSpace::~RunSpace() {

@@ -131,6 +131,7 @@ void add_integrity(Instance& instance, InfoList& list) {
   list.number("fields_checked", integrity.fields_checked);
   list.number("damaged", integrity.damaged.size());
   list.number("damage_found", integrity.damage_found);
+  list.number("pages_quarantined", integrity.pages_quarantined);
   list.number("media_faults", integrity.media_faults);
   for (std::size_t i = 0; i < integrity.damaged.size() && i < kPlacesShown; ++i) {
     list.text("damage_" + std::to_string(i + 1), integrity.damaged[i].words);

@@ -180,7 +180,40 @@ Status PageAllocator::release(PageRange pages) {
   counts_[kind_index(PageKind::Free)] += pages.count;
   std::uint32_t& first_free = first_free_[pages.first.region];
   first_free = std::min(first_free, pages.first.index);
+  for (std::uint32_t i = 0; i < pages.count && !quarantine_.empty(); ++i) {
+    const PageId page{pages.first.region, pages.first.index + i};
+    if (quarantine_.contains(page)) withhold(page);
+  }
   return Status::ok();
+}
+
+void PageAllocator::quarantine(PageRange pages) {
+  const MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < pages.count; ++i) {
+    const PageId page{pages.first.region, pages.first.index + i};
+    NVMDB_CHECK(page.region < entries_.size() && page.index < entries_[page.region].size(), "quarantine of an unknown page");
+    quarantine_.insert(page);
+    if (entries_[page.region][page.index].kind == PageKind::Free) withhold(page);
+  }
+}
+
+void PageAllocator::withhold(PageId page) {
+  // Nobody asks for overflow pages by their owner, and none has this one.
+  constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  entries_[page.region][page.index] = {PageKind::Overflow, kNobody};
+  --counts_[kind_index(PageKind::Free)];
+  ++counts_[kind_index(PageKind::Overflow)];
+  withheld_.insert(page);
+}
+
+bool PageAllocator::is_quarantined(PageId page) const {
+  const MutexLock lock(mutex_);
+  return quarantine_.contains(page);
+}
+
+std::uint64_t PageAllocator::quarantined_pages() const {
+  const MutexLock lock(mutex_);
+  return quarantine_.size();
 }
 
 Status PageAllocator::set_entries(PageRange pages, PageEntry entry) {
@@ -201,7 +234,7 @@ void PageAllocator::for_each(const std::function<void(PageId, PageEntry)>& visit
     for (std::uint32_t region = 0; region < entries_.size(); ++region) {
       for (std::uint32_t index = 0; index < entries_[region].size(); ++index) {
         const PageEntry entry = entries_[region][index];
-        if (entry.kind != PageKind::Free) used.push_back({{region, index}, entry});
+        if (entry.kind != PageKind::Free && !withheld_.contains({region, index})) used.push_back({{region, index}, entry});
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "storage/base/mutex.h"
@@ -34,6 +35,12 @@ class PageAllocator {
   /// Gives pages back. The caller knows that no reader is left. Releasing a free page stops the process.
   [[nodiscard]] Status release(PageRange pages);
 
+  /// Pages whose medium or bytes are damaged: once released they are free in the directory, but this process gives them to
+  /// nobody. Free pages too. Not kept over a restart: who reads them then finds out again.
+  void quarantine(PageRange pages);
+  [[nodiscard]] bool is_quarantined(PageId page) const;
+  [[nodiscard]] std::uint64_t quarantined_pages() const;
+
   /// Says what a page that is in use holds from now on; durable when it returns.
   /// Errors: IoError.
   [[nodiscard]] Status change(PageId page, PageEntry entry);
@@ -57,6 +64,8 @@ class PageAllocator {
   /// Free pages that pages of this kind must leave.
   [[nodiscard]] std::uint64_t reserve_for(PageKind kind) const NVMDB_REQUIRES(mutex_);
   [[nodiscard]] Result<PageRange> take(PageRange pages, PageEntry entry) NVMDB_REQUIRES(mutex_);
+  /// Takes a quarantined page that is free out of what can be given away.
+  void withhold(PageId page) NVMDB_REQUIRES(mutex_);
   [[nodiscard]] Status set_entries(PageRange pages, PageEntry entry) NVMDB_REQUIRES(mutex_);
 
   PoolMedia& media_;
@@ -64,6 +73,8 @@ class PageAllocator {
   std::vector<std::vector<PageEntry>> entries_ NVMDB_GUARDED_BY(mutex_);  ///< by region, then page index
   std::vector<std::uint32_t> first_free_ NVMDB_GUARDED_BY(mutex_);  ///< by region: no page below it is free
   std::vector<std::uint64_t> region_first_word_;
+  std::set<PageId> quarantine_ NVMDB_GUARDED_BY(mutex_);
+  std::set<PageId> withheld_ NVMDB_GUARDED_BY(mutex_);  ///< of them: free in the directory, in use in entries_
   std::uint64_t reserve_ NVMDB_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, 5> counts_ NVMDB_GUARDED_BY(mutex_){};
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "storage/base/fail_point.h"
 #include "tests/support/fields/field_fixture.h"
 #include "tests/support/recorded_media.h"
 
@@ -179,6 +180,33 @@ TEST_F(FieldStoreTest, PositionsOfAGridGoWithTheLastRunThatUsesIt) {
     stack_.database->reclaim();
     ASSERT_EQ(field_pages(), 0U) << "after round " << round;
   }
+}
+
+TEST_F(FieldStoreTest, ADropThatFailsHalfWayGoesOnLater) {
+  for (const char* point : {"drop.fields_erased", "drop.grids_erased"}) {
+    const RunId run = put_step("wrf", 0, 1).run;
+    // By its number again; it fails a second time.
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_TRUE(FailPoint::arm(std::string(point) + ":1:error").is_ok());
+      const Status failed = stack_.store->drop(run);
+      EXPECT_EQ(failed.code(), Code::IoError) << failed.message();
+      EXPECT_NE(failed.message().find("run wrf d01 1970-01-01T00Z is dropped, but"), std::string::npos) << failed.message();
+      EXPECT_TRUE(stack_.catalogue->runs()->empty());
+      EXPECT_EQ(field_pages(), 1U);
+    }
+    ASSERT_TRUE(FailPoint::arm("").is_ok());
+    EXPECT_EQ(stack_.store->drop(run).code(), Code::NotFound) << "it is gone, so it cannot be dropped";
+    stack_.database->reclaim();
+    EXPECT_EQ(field_pages(), 0U) << point;
+  }
+  // By the next writer.
+  const RunId run = put_step("wrf", 0, 1).run;
+  ASSERT_TRUE(FailPoint::arm("drop.fields_erased:1:error").is_ok());
+  EXPECT_FALSE(stack_.store->drop(run).is_ok());
+  const StepAck again = put_step("wrf", 0, 2);
+  EXPECT_NE(again.run, run);
+  stack_.database->reclaim();
+  EXPECT_EQ(field_pages(), 1U) << "pages of the run that was put again";
 }
 
 TEST_F(FieldStoreTest, DamagedFieldIsNamed) {

@@ -179,6 +179,17 @@ TEST_F(QueryEngineTest, ADamagedFieldFailsItsAnswersOnly) {
   EXPECT_EQ(engine_->series(series)->values, (std::vector<float>{0, 6000, 12000}));
   EXPECT_TRUE(store_->integrity().damaged.empty());
   EXPECT_EQ(store_->integrity().damage_found, 1U);
+  // All went into one page; what came after the damage did not.
+  EXPECT_EQ(database_->pages().pages_of(storage::PageKind::Field), 2U);
+  EXPECT_EQ(store_->integrity().pages_quarantined, 1U);
+  ASSERT_TRUE(store_->drop(run).is_ok());
+  database_->reclaim();
+  database_->pages().set_reserve(0);
+  for (std::uint64_t free = database_->pages().free_pages(); free > 0; --free) {
+    const auto next = database_->pages().allocate(1, storage::PageKind::Field, 99);
+    ASSERT_TRUE(next.is_ok()) << next.status().to_string();
+    EXPECT_FALSE(database_->pages().is_quarantined(next->first));
+  }
 }
 
 TEST_F(QueryEngineTest, FieldsAreCheckedWhenTheyAreFirstRead) {

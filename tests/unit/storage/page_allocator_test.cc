@@ -193,5 +193,31 @@ TEST(PageAllocator, GivesNoPageTwiceToManyThreads) {
   EXPECT_EQ((*allocator)->free_pages(), 64U);
 }
 
+TEST(PageAllocator, QuarantinedPagesAreGivenToNobody) {
+  RecordedMedia media(test::RecordedOptions{1, 8, false});
+  const auto pages = std::move(PageAllocator::open(media)).value();
+  const PageRange used = pages->allocate(4, PageKind::Field, 7).value();
+  ASSERT_EQ(used.first.index, 0U);
+  pages->quarantine({{0, 2}, 1});
+  pages->quarantine({{0, 6}, 1});
+  pages->quarantine({{0, 6}, 1});
+  EXPECT_EQ(pages->quarantined_pages(), 2U);
+  EXPECT_TRUE(pages->is_quarantined({0, 2}));
+  EXPECT_EQ(pages->free_pages(), 3U);
+  ASSERT_TRUE(pages->release(used).is_ok());
+  EXPECT_EQ(pages->free_pages(), 6U);
+  // What a page holds is told; a page that is withheld holds nothing.
+  pages->for_each([](PageId page, PageEntry) { ADD_FAILURE() << "page " << page.index; });
+  std::vector<std::uint32_t> given;
+  for (auto next = pages->allocate(1, PageKind::Log, 0); next.is_ok(); next = pages->allocate(1, PageKind::Log, 0)) {
+    given.push_back(next->first.index);
+  }
+  EXPECT_EQ(given, (std::vector<std::uint32_t>{0, 1, 3, 4, 5, 7}));
+  // On the media they are free: a restart may try them again.
+  const auto again = std::move(PageAllocator::open(media)).value();
+  EXPECT_EQ(again->free_pages(), 2U);
+  EXPECT_EQ(again->quarantined_pages(), 0U);
+}
+
 }  // namespace
 }  // namespace nvmdb::storage
