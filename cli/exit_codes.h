@@ -24,6 +24,7 @@ inline constexpr int kNothingMatches = 7;
     case Code::InvalidArgument:
     case Code::Conflict:
     case Code::PermissionDenied:
+    case Code::AlreadyExists:
       return kRefused;
     case Code::DeadlineExceeded:
       return kTimedOut;

@@ -238,8 +238,16 @@ Result<CommitReceipt> Database::run(const std::function<Status(Transaction&)>& b
       Result<CommitReceipt> receipt = transaction.commit();
       if (receipt.is_ok()) return receipt;
       status = receipt.status();
-    } else {
+    } else if (conflict || status.code() == Code::OutOfSpace || status.code() == Code::Overloaded) {
       transaction.abort();
+    } else {
+      // The body says no because of what it read: that must be true, and durable like any other answer.
+      const Result<CommitReceipt> seen = transaction.abort_checked();
+      if (seen.is_ok()) {
+        NVMDB_TRY(wait_durable(*seen));
+        return status;
+      }
+      status = seen.status();
     }
     // Outside the transaction: its pin keeps memory from being freed.
     if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax && state_->relieve().is_ok()) {

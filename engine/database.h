@@ -110,7 +110,8 @@ class Database {
   [[nodiscard]] Result<Session> session();
 
   /// Runs `body` in a transaction and commits, again while that gives Conflict (bounded, with back-off). `body` may
-  /// run several times. Does not wait for durability.
+  /// run several times. Does not wait for durability. An error of `body` is given when what it read was consistent and
+  /// is durable; else the body is run again.
   [[nodiscard]] Result<CommitReceipt> run(const std::function<Status(Transaction&)>& body);
   /// run(), then wait_durable().
   [[nodiscard]] Status run_durable(const std::function<Status(Transaction&)>& body);

@@ -82,6 +82,8 @@ struct Transaction::State {
 
   // commit.cc
   [[nodiscard]] Result<CommitReceipt> commit_reads();
+  /// Whether everything read is still so, for a transaction that holds no locks; the newest version it read.
+  [[nodiscard]] Result<CommitReceipt> check_reads();
   [[nodiscard]] Result<CommitReceipt> commit_writes();
   [[nodiscard]] Result<CommitReceipt> commit_locked();
   /// Room for everything that the commit will store, log space last. Errors: OutOfSpace, Overloaded, IoError.

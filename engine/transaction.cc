@@ -200,6 +200,13 @@ void Transaction::abort() {
   state_->finish(false);
 }
 
+Result<CommitReceipt> Transaction::abort_checked() {
+  NVMDB_CHECK(state_ != nullptr && state_->open, "a transaction was ended twice");
+  Result<CommitReceipt> seen = state_->doomed ? state_->conflict("met a conflict") : state_->check_reads();
+  state_->finish(false);
+  return seen;
+}
+
 Result<ByteSpan> Transaction::read(TableId table_id, const index::Key& key) {
   State& state = *state_;
   const Table* table = state.database.tables.find(table_id);
@@ -278,12 +285,12 @@ Status Transaction::insert(TableId table_id, const index::Key& key, ByteSpan row
   bool created = false;
   NVMDB_TRY(state.obtain_head(*table, key, head, created));
   if (State::WriteEntry* own = state.own_write(head); own != nullptr) {
-    if (own->action != LogAction::Erase) return Status::conflict("exists");
+    if (own->action != LogAction::Erase) return Status::already_exists("a row with this key is there");
     return state.set_row(*own, row);
   }
   bool absent = true;
   if (!created) NVMDB_TRY(state.observe(*head, absent));
-  if (!absent) return Status::conflict("exists");
+  if (!absent) return Status::already_exists("a row with this key is there");
   return state.add_write(*table, key, head, created, LogAction::Put, row);
 }
 

@@ -59,7 +59,7 @@ class Transaction {
   /// Replaces bytes of a row, and logs only these. The row must be at least offset + bytes.size() long, else commit()
   /// gives Conflict, as it does when the row is gone. Errors: NotFound (not found, or deleted in this transaction).
   [[nodiscard]] Status patch(const RecordRef& record, std::size_t offset, ByteSpan bytes);
-  /// Errors: Conflict (the key exists: message says "exists").
+  /// Errors: AlreadyExists.
   [[nodiscard]] Status insert(TableId table, const index::Key& key, ByteSpan row);
   /// Inserts or replaces.
   [[nodiscard]] Status put(TableId table, const index::Key& key, ByteSpan row);
@@ -73,6 +73,9 @@ class Transaction {
   /// Makes all writes visible at once, or none. Visible is not durable: see Database::wait_durable().
   [[nodiscard]] Result<CommitReceipt> commit();
   void abort();
+  /// abort(), after what was read has been checked as commit() checks it: for who has decided on its reads that it can
+  /// only say no. The answer may be given when the receipt is durable. Errors: Conflict (run it again).
+  [[nodiscard]] Result<CommitReceipt> abort_checked();
 
   struct State;
 

@@ -24,7 +24,7 @@ constexpr int kUnavailable = 14;
 constexpr int kDataLoss = 15;
 constexpr int kUnauthenticated = 16;
 
-constexpr std::array<ErrorRow, 10> kRows = {{
+constexpr std::array<ErrorRow, 11> kRows = {{
     {Code::Ok, kOk, "OK"},
     {Code::NotFound, kNotFound, "NOT_FOUND"},
     {Code::InvalidArgument, kInvalidArgument, "INVALID_ARGUMENT"},
@@ -35,6 +35,7 @@ constexpr std::array<ErrorRow, 10> kRows = {{
     {Code::Overloaded, kUnavailable, "OVERLOADED"},
     {Code::DeadlineExceeded, kDeadlineExceeded, "DEADLINE_EXCEEDED"},
     {Code::PermissionDenied, kPermissionDenied, "PERMISSION_DENIED"},
+    {Code::AlreadyExists, kAlreadyExists, "ALREADY_EXISTS"},
 }};
 
 }  // namespace
@@ -58,7 +59,6 @@ Code code_of_grpc(int grpc_code) {
     if (row.grpc_code == grpc_code) return row.code;
   }
   switch (grpc_code) {
-    case kAlreadyExists:
     case kFailedPrecondition:
       return Code::Conflict;
     case kOutOfRange:

@@ -57,7 +57,7 @@ class Inserter {
     for (;;) {
       const Status status = try_flush();
       if (status.is_ok()) rows_.clear();
-      if (status.code() != Code::Conflict || status.message() == "exists") return status;
+      if (status.code() != Code::Conflict) return status;
     }
   }
   [[nodiscard]] Status try_flush() {

@@ -130,14 +130,12 @@ Status Worker::execute_until_done(engine::Session& session, Pending& pending, Bo
         return Status::ok();
       }
       status = receipt.status();
-    } else {
-      transaction.abort();
+    } else if (const Result<engine::CommitReceipt> seen = transaction.abort_checked(); !seen.is_ok()) {
+      // Rows that are missing or exist already may come of reads that do not fit together: order numbers and new orders
+      // that a rival took meanwhile.
+      status = seen.status();
     }
-    // Rows that are missing or exist already may come of reads that validation would have refused: order numbers and
-    // new orders that a rival took meanwhile. Only the item that does not exist is final.
-    const bool stale = status.code() == Code::Conflict || status.code() == Code::Corruption ||
-                       (status.code() == Code::NotFound && pending.kind != Kind::NewOrder);
-    if (!stale || attempt == kAttemptsMax) return status;
+    if (status.code() != Code::Conflict || attempt == kAttemptsMax) return status;
     ++result.conflicts;
     back_off(source_.random(), attempt);
   }

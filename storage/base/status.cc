@@ -14,6 +14,7 @@ std::string_view code_name(Code code) {
     case Code::Overloaded: return "Overloaded";
     case Code::DeadlineExceeded: return "DeadlineExceeded";
     case Code::PermissionDenied: return "PermissionDenied";
+    case Code::AlreadyExists: return "AlreadyExists";
   }
   return "Unknown";
 }

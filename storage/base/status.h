@@ -18,6 +18,7 @@ enum class Code : unsigned char {
   Overloaded,
   DeadlineExceeded,
   PermissionDenied,
+  AlreadyExists,
 };
 
 /// Name of `code` as shown to users, e.g. "InvalidArgument".
@@ -39,6 +40,7 @@ class [[nodiscard]] Status {
   [[nodiscard]] static Status out_of_space(std::string m) { return {Code::OutOfSpace, std::move(m)}; }
   [[nodiscard]] static Status overloaded(std::string m) { return {Code::Overloaded, std::move(m)}; }
   [[nodiscard]] static Status deadline_exceeded(std::string m) { return {Code::DeadlineExceeded, std::move(m)}; }
+  [[nodiscard]] static Status already_exists(std::string m) { return {Code::AlreadyExists, std::move(m)}; }
   [[nodiscard]] static Status permission_denied(std::string m) { return {Code::PermissionDenied, std::move(m)}; }
 
   [[nodiscard]] bool is_ok() const { return code_ == Code::Ok; }

@@ -97,8 +97,10 @@ class Client {
     // On record before the commit: a kill leaves it with an unknown end.
     const std::uint64_t record = write(begin);
     if (!body.is_ok()) {
-      // NotFound: another erased the row after it was read; the commit would fail.
-      NVMDB_CHECK(body.code() == Code::Conflict || body.code() == Code::NotFound, body.to_string());
+      // NotFound, AlreadyExists: another erased the row after it was read, or made it; the commit would fail.
+      NVMDB_CHECK(body.code() == Code::Conflict || body.code() == Code::NotFound ||
+                      body.code() == Code::AlreadyExists,
+                  body.to_string());
       transaction.abort();
       state(record) = kAborted;
       return;

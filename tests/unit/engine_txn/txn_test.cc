@@ -44,9 +44,38 @@ TEST_F(Txn, InsertOfAnExistingKeyIsRefusedWithoutRetry) {
     ++attempts;
     return t.insert(1, key1(1), row_of(2));
   });
-  EXPECT_EQ(receipt.status().code(), Code::Conflict);
-  EXPECT_EQ(receipt.status().message(), "exists");
+  EXPECT_EQ(receipt.status().code(), Code::AlreadyExists);
   EXPECT_EQ(attempts, 1);
+}
+
+/// One of two rows is there at any time. Who looks at one before it comes and at the other after it went has seen a
+/// state that never was, and must not say that there is none.
+TEST_F(Txn, AnErrorOfTheBodyIsBelievedOnlyWhenItsReadsFitTogether) {
+  ASSERT_TRUE(database_->run([](Transaction& t) { return put(t, 2, 1); }).is_ok());
+  int attempts = 0;
+  const auto receipt = database_->run([&](Transaction& t) -> Status {
+    if (t.read(1, key1(1)).is_ok()) return Status::ok();
+    if (++attempts == 1) {
+      const auto moved = database_->run([](Transaction& rival) -> Status {
+        NVMDB_TRY(rival.erase(1, key1(2)));
+        return put(rival, 1, 1);
+      });
+      EXPECT_TRUE(moved.is_ok());
+    }
+    return t.read(1, key1(2)).status();
+  });
+  EXPECT_TRUE(receipt.is_ok()) << receipt.status().to_string();
+  EXPECT_EQ(attempts, 1);
+}
+
+TEST_F(Txn, AnErrorOfTheBodyIsToldWhenWhatItReadIsDurable) {
+  for (std::uint64_t key = 1; key <= 200; ++key) {
+    const auto written = database_->run([&](Transaction& t) { return put(t, key, 1); });
+    ASSERT_TRUE(written.is_ok());
+    const auto refused = database_->run([&](Transaction& t) { return t.insert(1, key1(key), row_of(2)); });
+    EXPECT_EQ(refused.status().code(), Code::AlreadyExists);
+    ASSERT_GE(database_->durable_epoch(), written->epoch) << "told before it was durable";
+  }
 }
 
 TEST_F(Txn, AbortLeavesNoTrace) {
