@@ -197,6 +197,8 @@ Result<LevelTypeId> Catalogue::find_level_type(const std::string& name) const {
     NVMDB_ASSIGN(id, rows::decode_number(*row));
     return Status::ok();
   }));
+  NVMDB_ASSIGN(const std::string found, level_type(static_cast<LevelTypeId>(id)));
+  if (found != name) return Status::not_found("no field has the level type '" + name + "'");
   return static_cast<LevelTypeId>(id);
 }
 

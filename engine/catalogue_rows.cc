@@ -54,6 +54,10 @@ index::Key hash_key(ByteSpan bytes) {
   return index::make_key(hash.high64, hash.low64);
 }
 
+Status same_hash(const index::Key& hash) {
+  return Status::conflict("two names, or two grids, have the same hash " + hash.to_string() + "; rename one of them");
+}
+
 std::uint64_t hash_word(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 Bytes encode_number(std::uint64_t number) {

@@ -43,6 +43,8 @@ struct GridRow {
 
 /// 128-bit content hash as a two-word key.
 [[nodiscard]] index::Key hash_key(ByteSpan bytes);
+/// The error of content that has the hash of other content: it would get the other's number.
+[[nodiscard]] Status same_hash(const index::Key& hash);
 [[nodiscard]] std::uint64_t hash_word(std::string_view text);
 
 [[nodiscard]] Bytes encode_number(std::uint64_t number);

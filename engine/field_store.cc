@@ -240,7 +240,9 @@ Result<RunId> FieldStore::open_run(const RunDescription& description) {
     const Result<ByteSpan> known = transaction.read(rows::kRunNameTable, name);
     if (known.is_ok()) {
       NVMDB_ASSIGN(id, rows::decode_number(*known));
-      return Status::ok();
+      NVMDB_ASSIGN(const ByteSpan row, transaction.read(rows::kRunTable, index::make_key(id)));
+      NVMDB_ASSIGN(const Run found, rows::decode_run(static_cast<RunId>(id), row));
+      return found.key == description.key ? Status::ok() : rows::same_hash(name);
     }
     if (known.status().code() != Code::NotFound) return known.status();
     NVMDB_ASSIGN(id, rows::next_number(transaction, rows::Counter::Run));

@@ -18,20 +18,24 @@ namespace {
 
 constexpr std::int64_t kStepSecondsMax = 1LL << 50U;
 
-/// Looks a name up, or gives it the next number and calls `insert(transaction, number)` to write its rows.
+/// Looks the content of a row up by its hash, or gives it the next number, writes the row and calls
+/// `insert(transaction, number)` for more. Errors: Conflict (other content has the same hash).
 template <class Insert>
-Result<std::uint64_t> number_of(Database& database, TableId names, const index::Key& name, rows::Counter counter,
-                                Insert insert) {
+Result<std::uint64_t> number_of(Database& database, TableId names, TableId contents, ByteSpan row,
+                                rows::Counter counter, Insert insert) {
+  const index::Key name = rows::hash_key(row);
   std::uint64_t number = 0;
   NVMDB_TRY(database.run_durable([&](Transaction& transaction) -> Status {
     const Result<ByteSpan> known = transaction.read(names, name);
     if (known.is_ok()) {
       NVMDB_ASSIGN(number, rows::decode_number(*known));
-      return Status::ok();
+      NVMDB_ASSIGN(const ByteSpan found, transaction.read(contents, index::make_key(number)));
+      return std::ranges::equal(found, row) ? Status::ok() : rows::same_hash(name);
     }
     if (known.status().code() != Code::NotFound) return known.status();
     NVMDB_ASSIGN(number, rows::next_number(transaction, counter));
     NVMDB_TRY(transaction.put(names, name, rows::encode_number(number)));
+    NVMDB_TRY(transaction.put(contents, index::make_key(number), row));
     return insert(transaction, number);
   }));
   return number;
@@ -94,9 +98,8 @@ Result<ParameterId> RunWriter::State::parameter(const met::Parameter& parameter)
   const std::string name(reinterpret_cast<const char*>(row.data()), row.size());
   if (const auto it = parameters.find(name); it != parameters.end()) return it->second;
   NVMDB_ASSIGN(const std::uint64_t number,
-               number_of(store.database(), rows::kParameterNameTable, rows::hash_key(row), rows::Counter::Parameter,
-                         [&](Transaction& transaction, std::uint64_t id) -> Status {
-                           NVMDB_TRY(transaction.put(rows::kParameterTable, index::make_key(id), row));
+               number_of(store.database(), rows::kParameterNameTable, rows::kParameterTable, row, rows::Counter::Parameter,
+                         [&](Transaction& transaction, std::uint64_t id) {
                            return transaction.put(rows::kShortNameTable,
                                                   index::make_key(rows::hash_word(parameter.short_name), id), {});
                          }));
@@ -107,10 +110,8 @@ Result<LevelTypeId> RunWriter::State::level_type(const std::string& name) {
   if (const auto it = level_types.find(name); it != level_types.end()) return it->second;
   const ByteSpan row = std::as_bytes(std::span(name));
   NVMDB_ASSIGN(const std::uint64_t number,
-               number_of(store.database(), rows::kLevelTypeNameTable, rows::hash_key(row), rows::Counter::LevelType,
-                         [&](Transaction& transaction, std::uint64_t id) {
-                           return transaction.put(rows::kLevelTypeTable, index::make_key(id), row);
-                         }));
+               number_of(store.database(), rows::kLevelTypeNameTable, rows::kLevelTypeTable, row,
+                         rows::Counter::LevelType, [](Transaction&, std::uint64_t) { return Status::ok(); }));
   return level_types[name] = static_cast<LevelTypeId>(number);
 }
 
@@ -137,6 +138,11 @@ Result<GridId> RunWriter::grid(const met::Grid& grid) {
     const Result<ByteSpan> known = transaction.read(rows::kGridHashTable, name);
     if (known.is_ok()) {
       NVMDB_ASSIGN(number, rows::decode_number(*known));
+      NVMDB_ASSIGN(const ByteSpan stored, transaction.read(rows::kGridTable, index::make_key(number)));
+      NVMDB_ASSIGN(const rows::GridRow found, rows::decode_grid(stored));
+      const bool same = found.definition == row.definition && found.positions.bytes == latitudes.size() + longitudes.size() &&
+                        (latitudes.empty() || found.positions_crc == crc32c(longitudes, crc32c(latitudes)));
+      if (!same) return rows::same_hash(name);
     } else if (known.status().code() != Code::NotFound) {
       return known.status();
     } else {

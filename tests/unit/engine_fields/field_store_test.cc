@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "engine/catalogue_rows.h"
 #include "storage/base/fail_point.h"
 #include "tests/support/fields/field_fixture.h"
 #include "tests/support/recorded_media.h"
@@ -55,6 +56,18 @@ TEST_F(FieldStoreTest, StepIsInvisibleUntilCommitted) {
   EXPECT_TRUE(stack_.catalogue->runs()->empty());
   ASSERT_TRUE(writer->commit_step(0).is_ok());
   EXPECT_EQ(stack_.catalogue->runs()->size(), 1U);
+}
+
+/// Hashes that are alike cannot be found, so one is forged: the name of run b leads to run a.
+TEST_F(FieldStoreTest, RefusesANameThatHasTheHashOfAnother) {
+  const StepAck ack = put_step("a", 3600, 100);
+  const index::Key hash = rows::hash_key(rows::encode_run_key(test::described_run("b", 0).key));
+  const Status forged = stack_.database->run_durable(
+      [&](Transaction& t) { return t.put(rows::kRunNameTable, hash, rows::encode_number(ack.run)); });
+  ASSERT_TRUE(forged.is_ok());
+  const auto writer = stack_.store->write(test::described_run("b", 0));
+  EXPECT_EQ(writer.status().code(), Code::Conflict) << writer.status().to_string();
+  EXPECT_TRUE(stack_.store->write(test::described_run("a", 0)).is_ok());
 }
 
 TEST_F(FieldStoreTest, ColumnHoldsStepsInOrderAndSeesNewOnes) {
