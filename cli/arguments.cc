@@ -93,6 +93,7 @@ class Parser {
     add_drop();
     add_info();
     add_events();
+    add_check();
     add_calibrate();
     add_tpcc();
   }
@@ -479,6 +480,15 @@ class Parser {
     sub->add_option("--plot", tpcc.plot, "Draw a comparison into this file")->type_name("FILE.png");
     sub->add_option("--kills", tpcc.kills, "Instead: kill the run this many times and check after each recovery")
         ->check(CLI::Range(1, 100000));
+    sub->add_flag_callback(
+        "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON");
+  }
+
+  void add_check() {
+    CLI::App* sub = command(Command::Check, "check",
+                            "Read a pool whole: every checksum and invariant. Changes nothing; 0: whole, 1: damaged",
+                            "nvmdb check --pool /data/pool");
+    sub->add_option("--pool", arguments_.pool, "Pool to check; no server may have it open")->type_name("DIR")->required();
     sub->add_flag_callback(
         "--json", [this] { arguments_.format = Format::Json; }, "Report as JSON");
   }

@@ -27,6 +27,7 @@ enum class Command : unsigned char {
   Info,
   Events,
   Calibrate,
+  Check,
   Tpcc,
 };
 

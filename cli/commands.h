@@ -11,6 +11,8 @@ namespace nvmdb::cli {
 /// `calibrate`: measures the device of a pool that nobody has open.
 [[nodiscard]] int run_calibrate(const Arguments& arguments);
 
+/// `check`: reads a pool that nobody has open, and changes nothing.
+[[nodiscard]] int run_check(const Arguments& arguments);
 /// `tpcc`: the benchmark, in this process.
 [[nodiscard]] int run_tpcc(const Arguments& arguments);
 

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
     return nvmdb::cli::run_serve(outcome.arguments);
   if (outcome.arguments.command == nvmdb::cli::Command::Calibrate)
     return nvmdb::cli::run_calibrate(outcome.arguments);
+  if (outcome.arguments.command == nvmdb::cli::Command::Check) return nvmdb::cli::run_check(outcome.arguments);
   if (outcome.arguments.command == nvmdb::cli::Command::Tpcc) return nvmdb::cli::run_tpcc(outcome.arguments);
   return nvmdb::cli::run_command(outcome.arguments);
 }

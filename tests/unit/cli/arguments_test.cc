@@ -108,7 +108,7 @@ TEST(Arguments, SuggestWhatWasMeant) {
 
 TEST(Arguments, GiveEveryCommandHelpWithAnExample) {
   for (const char* name : {"serve", "ingest", "models", "runs", "params", "steps", "grid", "slab", "series",
-                           "drop", "info", "events"}) {
+                           "drop", "info", "events", "check"}) {
     testing::internal::CaptureStdout();
     const ParseOutcome outcome = parse({name, "--help"});
     const std::string text = testing::internal::GetCapturedStdout();
