@@ -16,12 +16,17 @@ class GeometryCache {
   explicit GeometryCache(engine::Catalogue& catalogue) : catalogue_(catalogue) {}
   /// Errors: those of Catalogue::grid() and Geometry::prepare().
   [[nodiscard]] Result<std::shared_ptr<const Geometry>> get(engine::GridId id);
+  /// Whether get() has nothing to compute.
+  [[nodiscard]] bool is_prepared(engine::GridId id);
 
  private:
   struct Entry {
     engine::GridId id;
     std::shared_ptr<const Geometry> geometry;
   };
+
+  /// The entry, which becomes the latest used; nullptr when there is none.
+  std::shared_ptr<const Geometry> find(engine::GridId id) NVMDB_REQUIRES(mutex_);
 
   engine::Catalogue& catalogue_;
   Mutex mutex_;

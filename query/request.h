@@ -50,6 +50,8 @@ struct SeriesRequest {
   /// Bytes of fields that may be compared with their checksums, because nobody read them before; Overloaded where it would
   /// be more.
   std::uint64_t check_bytes_max = ~0ULL;
+  /// Overloaded where it would take more than some microseconds: a parameter that is computed, a grid not used before.
+  bool only_short = false;
 };
 
 /// What the levels of a profile or a section are.

@@ -148,6 +148,7 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
                                const Cancellation* cancellation) {
   NVMDB_ASSIGN(const engine::ReadView view, state.store.view());
   NVMDB_ASSIGN(const FoundSelection found, find_selected(state, view, request.selection));
+  if (found.computed != nullptr && request.only_short) return Status::overloaded("the parameter is computed");
   if (found.computed != nullptr) return derived_series(state, *found.computed, request, elsewhere, cancellation);
   const std::shared_ptr<const ResolvedSelection>& resolved = found.stored;
   NVMDB_ASSIGN(const auto converter, state.converter(resolved->selected.parameter->units, request.units));
@@ -162,6 +163,9 @@ Result<SeriesAnswer> series_of(State& state, const SeriesRequest& request, Elsew
                                 std::to_string(values_max) + " values");
   }
   engine::GridId grid = fields[chosen[0]].field.grid;
+  if (request.only_short && !state.geometries.is_prepared(grid)) {
+    return Status::overloaded("the grid was not used before");
+  }
   NVMDB_ASSIGN(auto geometry, state.geometries.get(grid));
   PointPlacer placer(request.points, request.interpolation);
   PlacedPoints placed = placer.place(*geometry);

@@ -23,14 +23,13 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchResponse>, p
   void start() {
     if (!last_) {
       const auto newest = context_.instance.catalogue().last_event();
-      if (!newest.is_ok()) return Finish(to_grpc(newest.status()));
+      if (!newest.is_ok()) return end(newest.status());
       last_ = *newest;
     }
     // The client learns that it is connected before the first event.
     StartSendInitialMetadata();
     if (!context_.hub.add(this)) {
-      return Finish(
-          to_grpc(Status::overloaded("too many watchers, or the server is shutting down; try again later")));
+      return end(Status::overloaded("too many watchers, or the server is shutting down; try again later"));
     }
     poke();
   }
@@ -39,9 +38,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchResponse>, p
     advance([this] { poked_ = true; });
   }
   void stop() override {
-    advance([this] {
-      ending_ = to_grpc(Status::overloaded("the server is shutting down; resume from the last event"));
-    });
+    end(Status::overloaded("the server is shutting down; resume from the last event"));
   }
   void OnWriteDone(bool ok) override {
     advance([this, ok] {
@@ -58,6 +55,10 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::WatchResponse>, p
   }
 
  private:
+  void end(const Status& why) {
+    advance([this, &why] { ending_ = to_grpc(why); });
+  }
+
   /// Applies a change of state, then starts the write or the Finish that is due.
   template <class Change>
   void advance(Change change) {

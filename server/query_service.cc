@@ -86,12 +86,10 @@ class QueryService final : public v1::Query::CallbackService {
                                    v1::SeriesResponse* response) override {
     // A series at a few points takes microseconds: less than a change of thread.
     constexpr int kPointsInline = 16;
-    // Fields that nobody read before are compared with their checksums first: a quarter of a millisecond of that.
-    constexpr std::uint64_t kCheckBytesInline = 2ULL << 20U;
     const auto count = std::int64_t{request->latitudes_size()} * request->selections_size();
     if (count <= kPointsInline) {
-      const Status status = answer(*request, *response, kCheckBytesInline, nullptr);
-      if (status.code() != Code::Overloaded) {
+      const Status status = answer(*request, *response, Effort::Short, nullptr);
+      if (status.code() != Code::Overloaded && status.code() != Code::OutOfSpace) {
         grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
         reactor->Finish(to_grpc(status));
         return reactor;
@@ -100,7 +98,7 @@ class QueryService final : public v1::Query::CallbackService {
     }
     return answer_in_pool(context_.long_queries, context_.deadline_ns(),
                           [this, request, response](const Cancellation& cancellation) {
-                            return answer(*request, *response, ~std::uint64_t{0}, &cancellation);
+                            return answer(*request, *response, Effort::Any, &cancellation);
                           });
   }
 
@@ -121,8 +119,14 @@ class QueryService final : public v1::Query::CallbackService {
   }
 
  private:
-  Status answer(const v1::SeriesRequest& request, v1::SeriesResponse& response, std::uint64_t check_bytes_max,
+  /// Short: what gRPC's own threads may do; other questions get Overloaded or OutOfSpace.
+  enum class Effort : std::uint8_t { Short, Any };
+
+  Status answer(const v1::SeriesRequest& request, v1::SeriesResponse& response, Effort effort,
                 const Cancellation* cancellation) {
+    // Fields that nobody read before are compared with their checksums first: a quarter of a millisecond of that.
+    constexpr std::uint64_t kCheckBytesShort = 2ULL << 20U;
+    constexpr std::uint64_t kValuesShort = 16384;
     NVMDB_ASSIGN(wire::SeriesQuestions questions, wire::take_series_questions(request));
     const std::string too_large = "the answer to " + std::to_string(questions.common.points.size()) + " points and " +
                                   std::to_string(questions.selections.size()) +
@@ -130,7 +134,11 @@ class QueryService final : public v1::Query::CallbackService {
     std::size_t bytes = 0;
     // Refused before it is computed, not after.
     questions.common.values_max = wire::kUnaryValueBytesMax / sizeof(float);
-    questions.common.check_bytes_max = check_bytes_max;
+    if (effort == Effort::Short) {
+      questions.common.values_max = kValuesShort;
+      questions.common.check_bytes_max = kCheckBytesShort;
+      questions.common.only_short = true;
+    }
     for (const query::Selection& selection : questions.selections) {
       questions.common.selection = selection;
       const auto answer = context_.instance.query().series(questions.common, cancellation);

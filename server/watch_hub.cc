@@ -1,5 +1,9 @@
 #include "server/watch_hub.h"
 
+#include <chrono>
+#include <mutex>
+#include <vector>
+
 namespace nvmdb::server {
 
 WatchHub::WatchHub(const engine::Catalogue& catalogue) : catalogue_(catalogue), thread_([this] { run(); }) {}
@@ -17,8 +21,10 @@ bool WatchHub::add(Watcher* watcher) {
 }
 
 void WatchHub::remove(Watcher* watcher) {
-  const MutexLock lock(mutex_);
+  std::unique_lock lock(mutex_);
   watchers_.erase(watcher);
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  poke_ended_.wait(lock, [&]() NVMDB_REQUIRES(mutex_) { return poked_ != watcher; });
 }
 
 void WatchHub::stop_all() {
@@ -34,9 +40,35 @@ void WatchHub::run() {
   std::uint64_t seen = last.is_ok() ? *last : 0;
   while (!ending_.load(std::memory_order_relaxed)) {
     if (!catalogue_.wait_for_event(seen, kWaitMs)) continue;
-    if (const auto now = catalogue_.last_event(); now.is_ok()) seen = *now;
+    const auto now = catalogue_.last_event();
+    if (!now.is_ok()) {
+      // The watchers learn of it when they read; until the pool can be read again there is no hurry.
+      std::this_thread::sleep_for(std::chrono::milliseconds(kWaitMs));
+    } else {
+      seen = *now;
+    }
+    poke_all();
+  }
+}
+
+void WatchHub::poke_all() {
+  std::vector<Watcher*> all;
+  {
     const MutexLock lock(mutex_);
-    for (Watcher* watcher : watchers_) watcher->poke();
+    all.assign(watchers_.begin(), watchers_.end());
+  }
+  for (Watcher* watcher : all) {
+    {
+      const MutexLock lock(mutex_);
+      if (!watchers_.contains(watcher)) continue;
+      poked_ = watcher;
+    }
+    watcher->poke();
+    {
+      const MutexLock lock(mutex_);
+      poked_ = nullptr;
+    }
+    poke_ended_.notify_all();
   }
 }
 

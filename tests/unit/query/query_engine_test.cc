@@ -229,6 +229,15 @@ TEST_F(QueryEngineTest, FieldsAreCheckedWhenTheyAreFirstRead) {
   EXPECT_TRUE(store_->integrity().damaged.empty());
 }
 
+TEST_F(QueryEngineTest, AShortQuestionPreparesNoGrid) {
+  store(put_at(0, 0));
+  SeriesRequest request = series_at(60, 0);
+  request.only_short = true;
+  EXPECT_EQ(engine_->series(request).status().code(), Code::Overloaded);
+  EXPECT_TRUE(engine_->series(series_at(60, 0)).is_ok());
+  EXPECT_TRUE(engine_->series(request).is_ok());
+}
+
 TEST_F(QueryEngineTest, SeesEachChangeAtOnce) {
   const SeriesRequest request = series_at(60, 0);
   EXPECT_EQ(engine_->series(request).status().code(), Code::NotFound);
