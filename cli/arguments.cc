@@ -286,6 +286,10 @@ class Parser {
            "--ingest-workers", [&serve](std::uint64_t count) { serve.ingest_workers = count; },
            "Processes that decode files (default: 2)")
         ->check(CLI::Range(1, 64));
+    sub->add_option_function<std::string>(
+           "--scrub-rate", checked(size, [&serve](std::uint64_t bytes) { serve.scrub_bytes_per_second = bytes; }),
+           "Bytes a second that the background check of what is stored may read (default: 64MiB); 0MiB: none")
+        ->type_name("SIZE");
     sub->add_option("--placement", serve.placement,
                     "Where log writers, workers and ingest threads run (default: none)")
         ->type_name("compact|scatter|none")

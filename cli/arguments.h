@@ -40,6 +40,7 @@ struct ServeArguments {
   std::optional<std::uint64_t> nvm_bytes;
   std::vector<std::filesystem::path> ingest_roots;
   std::optional<std::uint64_t> ingest_workers;
+  std::optional<std::uint64_t> scrub_bytes_per_second;
   std::string placement;     ///< empty: as the configuration says, else none
   std::string device_model;  ///< empty: none
   bool no_create = false;

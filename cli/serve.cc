@@ -76,6 +76,10 @@ Result<Settings> settle(const Arguments& arguments) {
   if (const auto count = flags.ingest_workers ? flags.ingest_workers : file.ingest_workers) {
     settings.instance.ingest.workers = static_cast<std::uint32_t>(*count);
   }
+  constexpr std::uint64_t kScrubBytesPerSecond = 64ULL << 20U;
+  settings.instance.scrub_bytes_per_second =
+      (flags.scrub_bytes_per_second ? flags.scrub_bytes_per_second : file.scrub_bytes_per_second)
+          .value_or(kScrubBytesPerSecond);
   const std::string placement = !flags.placement.empty() ? flags.placement : file.placement.value_or("none");
   NVMDB_ASSIGN(settings.instance.placement, storage::parse_placement(placement));
   settings.instance.device_model =

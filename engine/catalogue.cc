@@ -202,6 +202,16 @@ Result<LevelTypeId> Catalogue::find_level_type(const std::string& name) const {
   return static_cast<LevelTypeId>(id);
 }
 
+Status Catalogue::verify_positions(GridId id, storage::Extent& positions) const {
+  return database_.run_durable([&](Transaction& transaction) -> Status {
+    NVMDB_ASSIGN(const ByteSpan bytes, transaction.read(rows::kGridTable, index::make_key(id)));
+    NVMDB_ASSIGN(const rows::GridRow row, rows::decode_grid(bytes));
+    NVMDB_ASSIGN(met::Grid grid, met::Grid::decode_definition(row.definition));
+    positions = row.positions;
+    return read_positions(database_.media(), id, row, grid);
+  });
+}
+
 Result<std::shared_ptr<const met::Grid>> Catalogue::grid(GridId id) const {
   {
     const std::shared_lock lock(cache_mutex_);

@@ -142,6 +142,10 @@ class Catalogue {
   /// A grid with its position arrays (Curvilinear), read once and shared. Errors: NotFound, Corruption.
   [[nodiscard]] Result<std::shared_ptr<const met::Grid>> grid(GridId id) const;
 
+  /// Compares the positions of a grid with their checksum, whatever is kept of them. `positions`: where they are.
+  /// Errors: NotFound, Corruption.
+  [[nodiscard]] Status verify_positions(GridId id, storage::Extent& positions) const;
+
   /// What a run holds, in field-table order.
   [[nodiscard]] Result<std::vector<InventoryRow>> inventory(RunId run) const;
   [[nodiscard]] Result<std::vector<StepRow>> steps(RunId run) const;

@@ -38,6 +38,8 @@ class Checkpointer {
 
   /// One cycle in the calling thread, which holds no lock. Errors: OutOfSpace, IoError.
   [[nodiscard]] Status run_cycle();
+  /// See Database::verify_checkpoint_page(). Holds up cycles meanwhile.
+  [[nodiscard]] Status verify_page(storage::PageId& next, storage::PageId& page, std::uint64_t& bytes);
   /// In recovery, between the scan of the checkpoint and the redo, alone: collects garbage until `pages` pages are free,
   /// or there is none worth it. Errors: OutOfSpace, IoError.
   [[nodiscard]] Status make_room(std::uint64_t pages);

@@ -225,6 +225,9 @@ Result<Session> Database::session() {
 }
 
 Status Database::State::relieve() { return checkpointer->relieve(); }
+Status Database::verify_checkpoint_page(storage::PageId& next, storage::PageId& page, std::uint64_t& bytes) {
+  return state_->checkpointer->verify_page(next, page, bytes);
+}
 Status Database::checkpoint() { return state_->checkpointer->run_cycle(); }
 
 Result<CommitReceipt> Database::run(const std::function<Status(Transaction&)>& body) {

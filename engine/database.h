@@ -123,6 +123,10 @@ class Database {
   /// background does the same when it is due. Errors: OutOfSpace, IoError.
   [[nodiscard]] Status checkpoint();
 
+  /// Compares the tuples of the first checkpoint page at or behind `next` with their checksums, and moves `next` behind it.
+  /// `bytes`: how many that were; 0: there is no such page. Errors: Corruption (in `page`).
+  [[nodiscard]] Status verify_checkpoint_page(storage::PageId& next, storage::PageId& page, std::uint64_t& bytes);
+
   /// Commits of this epoch and of earlier ones are durable. Costs one load.
   [[nodiscard]] wal::Epoch durable_epoch() const;
 

@@ -140,6 +140,30 @@ Status FieldStore::check(const FieldRef& ref, CheckBudget* budget) const {
   return compare(ref);
 }
 
+Result<std::uint64_t> FieldStore::verify_grid(GridId grid) {
+  storage::Extent positions;
+  const Status status = catalogue_.verify_positions(grid, positions);
+  // Dropped since somebody listed it.
+  if (status.is_ok() || status.code() == Code::NotFound) return positions.bytes;
+  if (status.code() != Code::Corruption) return status;
+  state_->damage.add({positions, status.message() + "; drop the runs that use the grid and ingest them again",
+                      system_clock().wall_seconds()});
+  return positions.bytes;
+}
+
+Result<std::uint64_t> FieldStore::verify_checkpoint_page(storage::PageId& next) {
+  storage::PageId page;
+  std::uint64_t bytes = 0;
+  const Status status = database_.verify_checkpoint_page(next, page, bytes);
+  if (status.is_ok()) return bytes;
+  if (status.code() != Code::Corruption) return status;
+  database_.pages().quarantine({page, 1});
+  state_->damage.add({{page.region, page.offset(), storage::kPageBytes},
+                      status.message() + "; rows in it may be wrong: run `nvmdb check`, and ingest what it names again",
+                      system_clock().wall_seconds()});
+  return bytes;
+}
+
 Status FieldStore::unreadable(std::span<const FieldRef> read) const {
   const std::byte* const address = storage::last_media_fault_address();
   for (const FieldRef& ref : read) {

@@ -152,6 +152,12 @@ class FieldStore {
   [[nodiscard]] Status check(const FieldRef& field, CheckBudget* budget = nullptr) const;
   /// Compares the field with its checksum in any case. Errors: as check().
   [[nodiscard]] Status verify(const ReadView& view, const FieldRef& field) const;
+  /// Compares the positions of a grid with their checksum; damage goes on the list. Returns how many bytes that was.
+  /// Errors: those of Database::run_durable().
+  [[nodiscard]] Result<std::uint64_t> verify_grid(GridId grid);
+  /// Compares the tuples of the next checkpoint page, from `next` on, with their checksums; damage goes on the list. Returns
+  /// how many bytes that was; 0: there is no more.
+  [[nodiscard]] Result<std::uint64_t> verify_checkpoint_page(storage::PageId& next);
   /// The error of a guarded read (storage/nvm/media_guard.h) of these fields that failed just now in this thread.
   [[nodiscard]] Status unreadable(std::span<const FieldRef> read) const;
   /// What check() once said yes to is still so while this number stays the same.

@@ -171,6 +171,24 @@ Status Checkpointer::make_room(std::uint64_t pages) {
   return Status::ok();
 }
 
+Status Checkpointer::verify_page(storage::PageId& next, storage::PageId& page_id, std::uint64_t& bytes) {
+  const MutexLock lock(cycle_mutex_);
+  const TuplePages& store = *database_.tuple_pages;
+  const std::vector<TuplePage*> all = store.pages();
+  const auto wanted = [&](const TuplePage* page) { return page->id >= next && page->published > 0 && !page->retired; };
+  bytes = 0;
+  const auto found = std::find_if(all.begin(), all.end(), wanted);
+  if (found == all.end()) return Status::ok();
+  TuplePage& page = **found;
+  page_id = page.id;
+  next = {page.id.region, page.id.index + 1};
+  bytes = page.published;
+  storage::charge_nvm_read(page.base, page.published);
+  return store.for_each_slot(page, [&](const SlotView& slot, std::uint64_t at, std::uint32_t slot_bytes) {
+    return page.is_dead(at) ? Status::ok() : store.verify(page, slot, at, slot_bytes);
+  });
+}
+
 /// Copies what is needed of a page into the open checkpoint page and lets the index point there.
 Status Checkpointer::empty_page(TuplePage& page, const std::vector<TuplePage*>& pages) {
   TuplePages& store = *database_.tuple_pages;

@@ -48,6 +48,7 @@ Status take_entry(std::string_view name, const toml::node& node, const std::stri
   if (name == "listen") return take(node, "HOST:PORT in quotes", config.listen, where);
   if (name == "dram") return take_size(node, config.dram_bytes, where);
   if (name == "nvm") return take_size(node, config.nvm_bytes, where);
+  if (name == "scrub-rate") return take_size(node, config.scrub_bytes_per_second, where);
   if (name == "no-create") return take(node, "true or false", config.no_create, where);
   if (name == "insecure-listen") return take(node, "true or false", config.insecure_listen, where);
   if (name == "ingest-root") return take_roots(node, config.ingest_roots, where);
@@ -62,7 +63,7 @@ Status take_entry(std::string_view name, const toml::node& node, const std::stri
   }
   return Status::invalid_argument(where +
                                   "unknown name; known are pool, listen, dram, nvm, no-create, "
-                                  "insecure-listen, ingest-root, ingest-workers, placement, device-model");
+                                  "insecure-listen, ingest-root, ingest-workers, placement, device-model, scrub-rate");
 }
 
 }  // namespace

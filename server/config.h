@@ -20,6 +20,7 @@ struct FileConfig {
   std::optional<bool> no_create;
   std::optional<bool> insecure_listen;
   std::optional<std::uint64_t> ingest_workers;
+  std::optional<std::uint64_t> scrub_bytes_per_second;
   std::optional<std::string> placement;
   std::optional<std::string> device_model;
   std::vector<std::filesystem::path> ingest_roots;

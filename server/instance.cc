@@ -18,6 +18,7 @@ struct Instance::State {
   std::unique_ptr<engine::Database> database;
   std::unique_ptr<engine::Catalogue> catalogue;
   std::unique_ptr<engine::FieldStore> fields;
+  std::unique_ptr<engine::Scrubber> scrubber;
   std::unique_ptr<query::QueryEngine> query;
   Mutex mutex;
   std::unique_ptr<ingest::Ingestor> ingestor NVMDB_GUARDED_BY(mutex);
@@ -80,6 +81,8 @@ Result<std::unique_ptr<Instance>> Instance::open(const InstanceOptions& options)
   state->fields = std::make_unique<engine::FieldStore>(*state->database, *state->catalogue);
   NVMDB_FAIL_POINT_TRY("server.recover");
   NVMDB_TRY(state->fields->recover());
+  state->scrubber = std::make_unique<engine::Scrubber>(*state->fields, options.scrub_bytes_per_second);
+  state->scrubber->start();
   state->query = std::make_unique<query::QueryEngine>(*state->fields, options.limits);
   return std::unique_ptr<Instance>(new Instance(std::move(state)));
 }
@@ -107,6 +110,9 @@ engine::Catalogue& Instance::catalogue() const {
 }
 engine::FieldStore& Instance::fields() const {
   return *state_->fields;
+}
+const engine::Scrubber& Instance::scrubber() const {
+  return *state_->scrubber;
 }
 query::QueryEngine& Instance::query() const {
   return *state_->query;

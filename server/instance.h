@@ -9,6 +9,7 @@
 #include "engine/catalogue.h"
 #include "engine/database.h"
 #include "engine/field_store.h"
+#include "engine/scrubber.h"
 #include "ingest/ingestor.h"
 #include "query/query_engine.h"
 #include "storage/base/result.h"
@@ -24,6 +25,7 @@ struct InstanceOptions {
   std::uint64_t nvm_bytes = 4ULL << 30U;  ///< of a new pool
   std::uint64_t dram_bytes = 512ULL << 20U;
   std::string device_model{};  ///< name of a preset whose delays are added; empty: none
+  std::uint64_t scrub_bytes_per_second = 0;  ///< of the background check of what is stored; 0: none
   storage::PlacementPolicy placement = storage::PlacementPolicy::None;
   std::size_t query_threads = 2;   ///< for slabs, listings and long series
   std::size_t ingest_threads = 4;  ///< files at once; more wait
@@ -54,6 +56,7 @@ class Instance {
   [[nodiscard]] engine::Database& database() const;
   [[nodiscard]] engine::Catalogue& catalogue() const;
   [[nodiscard]] engine::FieldStore& fields() const;
+  [[nodiscard]] const engine::Scrubber& scrubber() const;
   [[nodiscard]] query::QueryEngine& query() const;
   /// Starts the ingest workers with the first call; a failure to start is tried again with the next.
   [[nodiscard]] Result<ingest::Ingestor*> ingestor();

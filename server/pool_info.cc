@@ -133,6 +133,13 @@ void add_integrity(Instance& instance, InfoList& list) {
   list.number("damage_found", integrity.damage_found);
   list.number("pages_quarantined", integrity.pages_quarantined);
   list.number("media_faults", integrity.media_faults);
+  const engine::ScrubProgress scrub = instance.scrubber().progress();
+  list.number("scrub_rate", scrub.bytes_per_second, "bytes/s");
+  list.number("scrub_passes", scrub.passes);
+  list.number("scrub_fields", scrub.fields);
+  list.number("scrub_checkpoint_pages", scrub.checkpoint_pages);
+  list.number("scrub_read", scrub.bytes, "bytes");
+  if (scrub.last_end != 0) list.number("last_scrub", static_cast<std::uint64_t>(scrub.last_end), "Unix s");
   for (std::size_t i = 0; i < integrity.damaged.size() && i < kPlacesShown; ++i) {
     list.text("damage_" + std::to_string(i + 1), integrity.damaged[i].words);
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "engine/scrubber.h"
 #include "query/query_engine.h"
 #include "storage/base/random.h"
 #include "tests/bench/bench_support.h"
@@ -58,6 +59,31 @@ void run_stations() {
                 text("%.0f million values/s", 7.3 / median(seconds)), "one thread", "0.5 s", median(seconds) < 0.5);
 }
 
+/// The check of what is stored, by itself, and series beside it at the rate a server has.
+void run_scrub(BenchPool& pool, query::QueryEngine& engine, double memory_rate, double series_alone_us) {
+  engine::Scrubber unbounded(pool.store(), 0);
+  const double seconds = seconds_of([&] { NVMDB_CHECK(unbounded.pass().is_ok(), "a pass failed"); });
+  const double rate = static_cast<double>(unbounded.progress().bytes) / seconds;
+  print_row("scrub, one thread, no limit", text("%.2f GB/s", rate / 1e9),
+            text("memcpy %.2f GB/s: ", memory_rate / 1e9) + text("%.0f %%", rate / memory_rate * 100), "1 GB/s", rate >= 1e9);
+  engine::Scrubber background(pool.store(), 64ULL << 20U);
+  background.start();
+  SeededRandom random(3);
+  std::vector<double> p50;
+  std::vector<double> p99;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> each;
+    for (int i = 0; i < kSeriesPerRound; ++i) {
+      const query::SeriesRequest request = series_request(random);
+      each.push_back(seconds_of([&] { (void)must(engine.series(request)); }) * 1e6);
+    }
+    p50.push_back(median(each));
+    p99.push_back(percentile(each, 0.99));
+  }
+  print_row("series of 240 steps while a scrubber reads 64 MiB/s", text("p50 %.1f us, ", median(p50)) + text("p99 %.1f us", median(p99)),
+            text("alone p50 %.1f us", series_alone_us), "none; shown", true);
+}
+
 void run() {
   print_machine("query: 240 x 1440 x 721 float32, pool on /dev/shm");
   BenchPool pool("/dev/shm", 1400ULL << 20U);
@@ -108,6 +134,7 @@ void run() {
             "none; shown", true);
   print_row("series of 240 steps, one point", text("p50 %.1f us, ", median(series_p50)) + text("p99 %.1f us", median(series_p99)),
             text("%.0f ns a step", median(series_p50) / kSteps * 1e3), "under 15 us warm", median(series_p50) < 15);
+  run_scrub(pool, engine, plain, median(series_p50));
 }
 
 }  // namespace

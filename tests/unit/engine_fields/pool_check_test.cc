@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/scrubber.h"
+#include "engine/tuple_slot.h"
 #include "storage/base/random.h"
 #include "storage/page/page_allocator.h"
 #include "tests/support/fields/field_fixture.h"
@@ -100,6 +102,49 @@ TEST_F(PoolCheckTest, FindsPagesThatBelongToAnotherRun) {
   const CheckReport report = check();
   ASSERT_EQ(report.damage.size(), static_cast<std::size_t>(kSteps));
   EXPECT_NE(report.damage[0].find("a page of its run"), std::string::npos) << report.damage[0];
+}
+
+TEST_F(PoolCheckTest, TheScrubberFindsWhatNobodyReads) {
+  Stack stack = Stack::open(media_).value();
+  Scrubber scrubber(*stack.store, 0);
+  ASSERT_TRUE(scrubber.pass().is_ok());
+  EXPECT_TRUE(stack.store->integrity().damaged.empty());
+  EXPECT_EQ(scrubber.progress().passes, 1U);
+  EXPECT_EQ(scrubber.progress().fields, static_cast<std::uint64_t>(kSteps));
+  EXPECT_GE(scrubber.progress().checkpoint_pages, 1U);
+  EXPECT_GT(scrubber.progress().bytes, kSteps * kPoints * 4 + kPoints * 8);
+
+  std::uint64_t field = 0;
+  {
+    const ReadView view = stack.store->view().value();
+    const RunId run = stack.catalogue->runs()->front().id;
+    field = test::checked_column(stack, view, run, "T2").value()->fields[3].field.extent.offset;
+  }
+  flip(1, field + 11, 0);
+  std::uint64_t grid = 0;
+  std::uint64_t tuple = 0;
+  stack.database->pages().for_each([&](storage::PageId page, storage::PageEntry entry) {
+    if (entry == storage::PageEntry{storage::PageKind::Field, 0}) grid = page.offset();
+    if (entry.kind == storage::PageKind::Checkpoint)
+      tuple = page.offset() + kTuplePageHeaderBytes + kSlotHeaderBytes;
+  });
+  flip(1, grid + 3, 7);
+  flip(1, tuple, 1);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(scrubber.pass().is_ok());
+    const std::vector<DamagedPlace> damaged = stack.store->integrity().damaged;
+    ASSERT_EQ(damaged.size(), 3U);
+    EXPECT_NE(damaged[0].words.find("field T2, surface 0, step 3h"), std::string::npos) << damaged[0].words;
+    EXPECT_NE(damaged[1].words.find("grid 1: positions at region 0"), std::string::npos) << damaged[1].words;
+    EXPECT_NE(damaged[2].words.find("checkpoint tuple"), std::string::npos) << damaged[2].words;
+  }
+}
+
+TEST_F(PoolCheckTest, TheScrubberStopsWhereItIs) {
+  Stack stack = Stack::open(media_).value();
+  // At this rate a pass takes hours.
+  Scrubber scrubber(*stack.store, 1);
+  scrubber.start();
 }
 
 enum class Outcome { Detected, Harmless, Wrong };

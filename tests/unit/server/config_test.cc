@@ -21,7 +21,7 @@ Result<FileConfig> load(const std::string& text) {
 TEST(Config, ReadsEveryName) {
   const auto config = load(
       "pool = \"/data/pool\"\nlisten = \"127.0.0.1:0\"\ndram = \"1GiB\"\nnvm = \"2GiB\"\nno-create = true\n"
-      "insecure-listen = false\ningest-workers = 3\ningest-root = [\"/a\", \"/b\"]\n");
+      "insecure-listen = false\ningest-workers = 3\nscrub-rate = \"8MiB\"\ningest-root = [\"/a\", \"/b\"]\n");
   ASSERT_TRUE(config.is_ok()) << config.status().to_string();
   EXPECT_EQ(config->pool, "/data/pool");
   EXPECT_EQ(config->listen, "127.0.0.1:0");
@@ -30,6 +30,7 @@ TEST(Config, ReadsEveryName) {
   EXPECT_EQ(config->no_create, true);
   EXPECT_EQ(config->insecure_listen, false);
   EXPECT_EQ(config->ingest_workers, 3U);
+  EXPECT_EQ(config->scrub_bytes_per_second, 8ULL << 20U);
   EXPECT_EQ(config->ingest_roots.size(), 2U);
 }
 
