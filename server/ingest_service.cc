@@ -27,13 +27,14 @@ namespace {
 template <class Base, class Response>
 class QueuedWrites : public Base {
  public:
-  explicit QueuedWrites(WorkPool& pool) : pool_(pool) {}
+  QueuedWrites(ServiceContext& context, grpc::CallbackServerContext& call)
+      : pool_(context.ingests), transfer_(context.stalls, call) {}
 
   void push(Response response) {
     const MutexLock lock(mutex_);
     if (broken_) return;
     queue_.push_back(std::move(response));
-    if (queue_.size() == 1) this->StartWrite(&queue_.front());
+    if (queue_.size() == 1) write_first();
   }
   void close(grpc::Status status) {
     {
@@ -49,6 +50,7 @@ class QueuedWrites : public Base {
     if (pool_.withdraw(ticket_)) close(grpc::Status::CANCELLED);
   }
   void OnWriteDone(bool ok) override {
+    transfer_.moved();
     {
       const MutexLock lock(mutex_);
       queue_.pop_front();
@@ -57,7 +59,7 @@ class QueuedWrites : public Base {
         queue_.clear();
       }
       if (!queue_.empty()) {
-        this->StartWrite(&queue_.front());
+        write_first();
         return;
       }
       if (!closed_) return;
@@ -71,9 +73,15 @@ class QueuedWrites : public Base {
   [[nodiscard]] bool submit(std::function<void()> job) { return pool_.submit(std::move(job), &ticket_); }
 
  private:
+  void write_first() NVMDB_REQUIRES(mutex_) {
+    transfer_.waits();
+    this->StartWrite(&queue_.front());
+  }
+
   WorkPool& pool_;
   WorkPool::Ticket ticket_{0};
   Cancellation cancellation_;
+  StallWatch::Transfer transfer_;
   Mutex mutex_;
   std::deque<Response> queue_ NVMDB_GUARDED_BY(mutex_);  ///< the first one is being written
   std::optional<grpc::Status> closed_;
@@ -113,8 +121,8 @@ Status too_busy() {
 class PathReactor final
     : public QueuedWrites<grpc::ServerWriteReactor<v1::IngestPathResponse>, v1::IngestPathResponse> {
  public:
-  PathReactor(ServiceContext& context, v1::IngestPathRequest request)
-      : QueuedWrites(context.ingests), context_(context), request_(std::move(request)) {}
+  PathReactor(ServiceContext& context, grpc::CallbackServerContext& call, v1::IngestPathRequest request)
+      : QueuedWrites(context, call), context_(context), request_(std::move(request)) {}
   void start() {
     if (!submit([this] { run(); })) close(to_grpc(too_busy()));
   }
@@ -136,20 +144,26 @@ class UploadReactor final
     : public QueuedWrites<grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>,
                           v1::IngestUploadResponse> {
  public:
-  explicit UploadReactor(ServiceContext& context)
-      : QueuedWrites(context.ingests), context_(context), spooled_(context.uploads) {}
-  void start() { StartRead(&request_); }
+  UploadReactor(ServiceContext& context, grpc::CallbackServerContext& call)
+      : QueuedWrites(context, call), context_(context), incoming_(context.stalls, call), spooled_(context.uploads) {}
+  void start() { read_next(); }
 
   void OnReadDone(bool ok) override {
+    incoming_.moved();
     if (!ok) return end_of_upload();
     const Status status =
         request_.has_header() ? take_header(request_.header()) : take_bytes(request_.data());
     if (!status.is_ok()) return close(to_grpc(status));
-    StartRead(&request_);
+    read_next();
   }
   void OnDone() override { delete this; }
 
  private:
+  void read_next() {
+    incoming_.waits();
+    StartRead(&request_);
+  }
+
   Status take_header(const v1::UploadHeader& header) {
     if (file_.valid()) return Status::invalid_argument("upload: a second header");
     const std::uint64_t most = std::min(context_.upload_bytes_max, context_.uploads.bytes_max());
@@ -214,6 +228,7 @@ class UploadReactor final
   }
 
   ServiceContext& context_;
+  StallWatch::Transfer incoming_;
   ByteBudget::Share spooled_;
   v1::IngestUploadRequest request_;
   v1::UploadHeader header_;
@@ -226,14 +241,14 @@ class IngestService final : public v1::Ingest::CallbackService {
   explicit IngestService(ServiceContext& context) : context_(context) {}
 
   grpc::ServerWriteReactor<v1::IngestPathResponse>* IngestPath(
-      grpc::CallbackServerContext*, const v1::IngestPathRequest* request) override {
-    auto* reactor = new PathReactor(context_, *request);
+      grpc::CallbackServerContext* call, const v1::IngestPathRequest* request) override {
+    auto* reactor = new PathReactor(context_, *call, *request);
     reactor->start();
     return reactor;
   }
   grpc::ServerBidiReactor<v1::IngestUploadRequest, v1::IngestUploadResponse>* IngestUpload(
-      grpc::CallbackServerContext*) override {
-    auto* reactor = new UploadReactor(context_);
+      grpc::CallbackServerContext* call) override {
+    auto* reactor = new UploadReactor(context_, *call);
     reactor->start();
     return reactor;
   }

@@ -20,6 +20,7 @@ struct ListenerOptions {
   std::uint64_t uploads_bytes_max = 32ULL << 30U;  ///< of all uploads under way
   std::uint64_t answer_bytes_max = 16ULL << 30U;   ///< of one streamed answer
   std::uint64_t answer_seconds_max = 600;          ///< that a question and its answer may take
+  std::uint64_t stall_seconds_max = 60;            ///< that a client may take nothing of an answer, or send nothing
 };
 
 /// The gRPC services of nvmdb.v1 on a socket, with health and reflection.

@@ -19,15 +19,20 @@ namespace nvmdb::server {
 /// A streamed answer of several parts, each a header and then its arrays in chunks. A part is computed in a pool, then
 /// sent, one write at a time, so that a slow client holds its own part and nothing else; then the next one. Between
 /// parts the call goes to the end of the pool's queue: large answers take turns.
-/// A call that is cancelled, or whose deadline passes, leaves the queue at once and stops computing between pieces.
+/// A client that takes nothing for too long is cut off. A call that is cancelled, or whose deadline passes, leaves the queue at once and stops computing between pieces.
 template <class Response>
 class PartsReactor : public grpc::ServerWriteReactor<Response> {
  public:
-  PartsReactor(ServiceContext& context, WorkPool& pool)
-      : context_(context), pool_(pool), held_(context.answers), cancellation_(context.deadline_ns()) {}
+  PartsReactor(ServiceContext& context, grpc::CallbackServerContext& call, WorkPool& pool)
+      : context_(context),
+        pool_(pool),
+        held_(context.answers),
+        cancellation_(context.deadline_ns()),
+        transfer_(context.stalls, call) {}
 
   void start() { compute_next(); }
   void OnWriteDone(bool ok) override {
+    transfer_.moved();
     if (!ok) return this->Finish(grpc::Status::CANCELLED);
     if (const Status wanted = cancellation_.check(); !wanted.is_ok()) return this->Finish(to_grpc(wanted));
     send_next();
@@ -61,6 +66,10 @@ class PartsReactor : public grpc::ServerWriteReactor<Response> {
 
   void run() {
     if (const Status status = prepare(); !status.is_ok()) return this->Finish(to_grpc(status));
+    write();
+  }
+  void write() {
+    transfer_.waits();
     this->StartWrite(&response_);
   }
 
@@ -98,7 +107,7 @@ class PartsReactor : public grpc::ServerWriteReactor<Response> {
         chunk.set_offset(at_ / array.element_bytes);
         chunk.set_data(array.bytes.data() + at_, count);
         at_ += count;
-        return this->StartWrite(&response_);
+        return write();
       }
       ++array_;
       at_ = 0;
@@ -112,6 +121,7 @@ class PartsReactor : public grpc::ServerWriteReactor<Response> {
   WorkPool::Ticket ticket_{0};
   ByteBudget::Share held_;
   Cancellation cancellation_;
+  StallWatch::Transfer transfer_;
   Response response_;
   std::vector<Array> arrays_;
   std::size_t array_ = 0;

@@ -15,8 +15,8 @@ namespace {
 /// A slab of each step that is asked.
 class SlabReactor final : public PartsReactor<v1::SlabResponse> {
  public:
-  SlabReactor(ServiceContext& context, WorkPool& pool, const v1::SlabRequest& request)
-      : PartsReactor(context, pool), request_(request) {}
+  SlabReactor(ServiceContext& context, grpc::CallbackServerContext& call, WorkPool& pool, const v1::SlabRequest& request)
+      : PartsReactor(context, call, pool), request_(request) {}
 
  private:
   Result<std::size_t> begin() override {
@@ -51,8 +51,9 @@ class SlabReactor final : public PartsReactor<v1::SlabResponse> {
 /// The series of each selection at all points.
 class PointsReactor final : public PartsReactor<v1::PointsResponse> {
  public:
-  PointsReactor(ServiceContext& context, WorkPool& pool, const v1::SeriesRequest& request)
-      : PartsReactor(context, pool), request_(request) {}
+  PointsReactor(ServiceContext& context, grpc::CallbackServerContext& call, WorkPool& pool,
+                const v1::SeriesRequest& request)
+      : PartsReactor(context, call, pool), request_(request) {}
 
  private:
   Result<std::size_t> begin() override {
@@ -102,18 +103,18 @@ class QueryService final : public v1::Query::CallbackService {
                           });
   }
 
-  grpc::ServerWriteReactor<v1::PointsResponse>* Points(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<v1::PointsResponse>* Points(grpc::CallbackServerContext* call,
                                                        const v1::SeriesRequest* request) override {
-    auto* reactor = new PointsReactor(context_, context_.bulk, *request);
+    auto* reactor = new PointsReactor(context_, *call, context_.bulk, *request);
     reactor->start();
     return reactor;
   }
 
-  grpc::ServerWriteReactor<v1::SlabResponse>* Slab(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<v1::SlabResponse>* Slab(grpc::CallbackServerContext* call,
                                                    const v1::SlabRequest* request) override {
     // A cut-out of one step is what somebody at a screen waits for.
     const bool is_short = request->has_box() && !request->selection().step().all();
-    auto* reactor = new SlabReactor(context_, is_short ? context_.long_queries : context_.bulk, *request);
+    auto* reactor = new SlabReactor(context_, *call, is_short ? context_.long_queries : context_.bulk, *request);
     reactor->start();
     return reactor;
   }

@@ -11,6 +11,7 @@
 #include "server/listener.h"
 #include "server/local_client.h"
 #include "server/path_gate.h"
+#include "server/stall_watch.h"
 #include "server/work_pool.h"
 #include "storage/base/clock.h"
 
@@ -32,7 +33,8 @@ struct ServiceContext {
         upload_bytes_max(options.upload_bytes_max),
         uploads(options.uploads_bytes_max),
         answer_bytes_max(options.answer_bytes_max),
-        answer_seconds_max(options.answer_seconds_max) {}
+        answer_seconds_max(options.answer_seconds_max),
+        stalls(options.stall_seconds_max) {}
 
   Instance& instance;
   LocalClient client;
@@ -46,6 +48,7 @@ struct ServiceContext {
   ByteBudget answers{1ULL << 30U};       ///< parts of streamed answers that are being sent
   const std::uint64_t answer_bytes_max;  ///< of one streamed answer
   const std::uint64_t answer_seconds_max;
+  StallWatch stalls;
 
   /// When an answer that is asked for now has to be sent; of Clock::monotonic_ns().
   [[nodiscard]] std::uint64_t deadline_ns() const {

@@ -1,8 +1,6 @@
 #include "server/watch_hub.h"
 
 #include <chrono>
-#include <mutex>
-#include <vector>
 
 namespace nvmdb::server {
 
@@ -13,24 +11,9 @@ WatchHub::~WatchHub() {
   thread_.join();
 }
 
-bool WatchHub::add(Watcher* watcher) {
-  const MutexLock lock(mutex_);
-  if (stopped_ || watchers_.size() >= kWatchersMax) return false;
-  watchers_.insert(watcher);
-  return true;
-}
-
-void WatchHub::remove(Watcher* watcher) {
-  std::unique_lock lock(mutex_);
-  watchers_.erase(watcher);
-  if (std::this_thread::get_id() == thread_.get_id()) return;
-  poke_ended_.wait(lock, [&]() NVMDB_REQUIRES(mutex_) { return poked_ != watcher; });
-}
-
 void WatchHub::stop_all() {
-  const MutexLock lock(mutex_);
-  stopped_ = true;
-  for (Watcher* watcher : watchers_) watcher->stop();
+  watchers_.close();
+  watchers_.for_each([](Watcher& watcher) { watcher.stop(); });
 }
 
 void WatchHub::run() {
@@ -47,28 +30,7 @@ void WatchHub::run() {
     } else {
       seen = *now;
     }
-    poke_all();
-  }
-}
-
-void WatchHub::poke_all() {
-  std::vector<Watcher*> all;
-  {
-    const MutexLock lock(mutex_);
-    all.assign(watchers_.begin(), watchers_.end());
-  }
-  for (Watcher* watcher : all) {
-    {
-      const MutexLock lock(mutex_);
-      if (!watchers_.contains(watcher)) continue;
-      poked_ = watcher;
-    }
-    watcher->poke();
-    {
-      const MutexLock lock(mutex_);
-      poked_ = nullptr;
-    }
-    poke_ended_.notify_all();
+    watchers_.for_each([](Watcher& watcher) { watcher.poke(); });
   }
 }
 

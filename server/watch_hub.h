@@ -1,13 +1,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <thread>
-#include <unordered_set>
 
 #include "engine/catalogue.h"
-#include "storage/base/mutex.h"
+#include "server/roster.h"
 
 namespace nvmdb::server {
 
@@ -30,24 +28,18 @@ class WatchHub {
   WatchHub& operator=(const WatchHub&) = delete;
 
   /// False when there are too many, or when the hub was stopped.
-  [[nodiscard]] bool add(Watcher* watcher);
-  /// After it returns the watcher is not called any more. Waits for a call under way, but for that of this very thread.
-  void remove(Watcher* watcher);
+  [[nodiscard]] bool add(Watcher* watcher) { return watchers_.add(watcher); }
+  /// After it returns the watcher is not called any more.
+  void remove(Watcher* watcher) { watchers_.remove(watcher); }
   /// Stops every watcher and takes no new one.
   void stop_all();
 
  private:
   void run();
-  /// Calls each watcher without the lock: a poke reads events from the tables.
-  void poke_all();
 
   static constexpr std::size_t kWatchersMax = 1000;
   const engine::Catalogue& catalogue_;
-  Mutex mutex_;
-  std::unordered_set<Watcher*> watchers_ NVMDB_GUARDED_BY(mutex_);
-  Watcher* poked_ NVMDB_GUARDED_BY(mutex_) = nullptr;  ///< called at this moment
-  std::condition_variable_any poke_ended_;
-  bool stopped_ NVMDB_GUARDED_BY(mutex_) = false;
+  Roster<Watcher> watchers_{kWatchersMax};
   std::atomic<bool> ending_{false};  ///< relaxed: read once a wait
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "nvmdb/v1/ingest.grpc.pb.h"
 #include "nvmdb/v1/query.grpc.pb.h"
 #include "server/instance.h"
 #include "server/listener.h"
@@ -98,6 +99,38 @@ class ServerStreams : public testing::Test {
   std::unique_ptr<server::Listener> listener_;
   std::unique_ptr<v1::Query::Stub> stub_;
 };
+
+/// Its answer is larger than what gRPC and the kernel hold for a reader.
+TEST_F(ServerStreams, AReaderThatStandsStillIsCutOff) {
+  server::ListenerOptions options;
+  options.stall_seconds_max = 1;
+  listen(options);
+  grpc::ClientContext context;
+  const auto reader = stub_->Slab(&context, all_steps());
+  v1::SlabResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  while (reader->Read(&response)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(drain(all_steps()).ok());
+}
+
+TEST_F(ServerStreams, AnUploadThatStandsStillIsCutOff) {
+  server::ListenerOptions options;
+  options.stall_seconds_max = 1;
+  listen(options);
+  const auto ingest = v1::Ingest::NewStub(grpc::CreateChannel(listener_->address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const auto stream = ingest->IngestUpload(&context);
+  v1::IngestUploadRequest request;
+  request.mutable_header()->set_name("wrfout");
+  request.mutable_header()->set_file_bytes(1000);
+  ASSERT_TRUE(stream->Write(request));
+  v1::IngestUploadResponse response;
+  EXPECT_FALSE(stream->Read(&response));  // returns when the server ends the call
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
 
 TEST_F(ServerStreams, PointsHaveTheValuesOfAllSelectionsAndSteps) {
   listen();
