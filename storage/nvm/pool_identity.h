@@ -13,7 +13,7 @@
 namespace nvmdb::storage {
 
 /// The format that this program writes and reads.
-inline constexpr std::uint32_t kPoolFormatVersion = 1;
+inline constexpr std::uint32_t kPoolFormatVersion = 2;
 inline constexpr std::uint32_t kPoolRegionsMax = 64;
 
 /// Who a pool is and how large; written once at creation, into the file `identity` and into the root.

@@ -1,10 +1,13 @@
 #include "storage/page/page_allocator.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "storage/base/check.h"
+#include "storage/base/crc32c.h"
 #include "storage/base/fail_point.h"
 #include "storage/base/narrow.h"
 #include "storage/nvm/root_words.h"
@@ -14,6 +17,17 @@ namespace {
 
 std::string page_name(PageId page) {
   return "region " + std::to_string(page.region) + " page " + std::to_string(page.index);
+}
+
+/// A directory word as it lies in the root: the entry, and 24 bits of CRC32C over it and its place, in the bits that
+/// an entry leaves. A free page is 0. One word still, so that it changes at once; a flipped bit in it is found, where it would
+/// otherwise free a page that is in use.
+std::uint64_t checked_word(PageEntry entry, std::uint64_t place) {
+  if (entry.kind == PageKind::Free) return 0;
+  constexpr unsigned kCheckShift = 32;
+  constexpr std::uint64_t kCheckMask = 0xffffff;
+  const std::array<std::uint64_t, 2> content{entry.encode(), place};
+  return entry.encode() | (crc32c(std::as_bytes(std::span(content))) & kCheckMask) << kCheckShift;
 }
 
 /// A run of free pages of one region, from `from` on.
@@ -56,10 +70,10 @@ Result<std::unique_ptr<PageAllocator>> PageAllocator::open(PoolMedia& media) {
     for (std::uint32_t index = 0; index < pages; ++index, ++word) {
       const std::uint64_t raw = root.load8(word * 8);
       const PageEntry entry = PageEntry::decode(raw);
-      const bool known = kind_index(entry.kind) < kPageKindCount && entry.encode() == raw;
-      if (!known || (entry.kind == PageKind::Free && raw != 0)) {
-        return Status::corruption("page directory: " + page_name({region, index}) + ": unknown entry " +
-                                  std::to_string(raw) + " (kind " + std::to_string(raw >> 56U) + ")");
+      if (kind_index(entry.kind) >= kPageKindCount || checked_word(entry, word) != raw) {
+        return Status::corruption("page directory: " + page_name({region, index}) + ": the entry " +
+                                  std::to_string(raw) + " (kind " + std::to_string(raw >> 56U) +
+                                  ") is unknown, or does not match its check bits");
       }
       entries.push_back(entry);
       ++allocator->counts_[kind_index(entry.kind)];
@@ -219,10 +233,9 @@ std::uint64_t PageAllocator::quarantined_pages() const {
 Status PageAllocator::set_entries(PageRange pages, PageEntry entry) {
   if (pages.count == 0) return Status::ok();
   Door& root = media_.root_words();
-  const std::uint64_t first = (region_first_word_[pages.first.region] + pages.first.index) * 8;
-  const std::uint64_t bytes = std::uint64_t{pages.count} * 8;
-  for (std::uint64_t at = first; at < first + bytes; at += 8) root.store8(at, entry.encode());
-  root.flush(first, bytes);
+  const std::uint64_t first = region_first_word_[pages.first.region] + pages.first.index;
+  for (std::uint64_t word = first; word < first + pages.count; ++word) root.store8(word * 8, checked_word(entry, word));
+  root.flush(first * 8, std::uint64_t{pages.count} * 8);
   return root.fence();
 }
 

@@ -16,6 +16,7 @@
 #include "engine/scrubber.h"
 #include "engine/tuple_slot.h"
 #include "storage/base/random.h"
+#include "storage/nvm/root_words.h"
 #include "storage/page/page_allocator.h"
 #include "tests/support/fields/field_fixture.h"
 #include "tests/support/recorded_media.h"
@@ -217,6 +218,21 @@ std::map<storage::PageKind, std::vector<std::uint64_t>> used_lines(storage::Pool
     }
   });
   return lines;
+}
+
+TEST_F(PoolCheckTest, FlippedBitsOfThePageDirectoryAreFound) {
+  const std::uint64_t first = storage::kPageDirectoryWord * 8;
+  for (std::uint64_t bit = 0; bit < 24 * 64; ++bit) {
+    media_.keep_undo();
+    flip(test::kRootArea, first + bit / 8, static_cast<unsigned>(bit % 8));
+    ASSERT_FALSE(check().is_whole()) << "bit " << bit;
+    media_.roll_back();
+    media_.keep_undo();
+    flip(test::kRootArea, first + bit / 8, static_cast<unsigned>(bit % 8));
+    std::string why;
+    ASSERT_EQ(judge(media_, why), Outcome::Detected) << "bit " << bit << ": " << why;
+    media_.roll_back();
+  }
 }
 
 TEST_F(PoolCheckTest, FlippedBitsAreFoundOrHarmless) {

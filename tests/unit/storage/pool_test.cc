@@ -190,7 +190,7 @@ TEST_P(PoolOn, HasOneOwnerAtATimeAndNamesIt) {
 
 TEST_P(PoolOn, RefusesAnotherVersionNamingBothAndChangesNothing) {
   make_pool(path_);
-  for (const std::uint32_t version : {0U, 2U, 7U, 0xffffffffU}) {
+  for (const std::uint32_t version : {0U, 1U, 3U, 7U, 0xffffffffU}) {
     IdentityBlock block = read_identity(path_ / "identity").value();
     block.format_version = version;
     block.crc = crc32c(std::as_bytes(std::span(&block, 1)).first(offsetof(IdentityBlock, crc)));
