@@ -34,7 +34,8 @@ Checkpointer::Checkpointer(Database::State& database)
       memory_(database.hot, database.hot_tuples, *database.clock),
       slot_(database.clock->acquire_slot()) {
   NVMDB_CHECK(slot_ != nullptr, "no epoch slot is left for the checkpointer");
-  covered_ = database.media.root_words().load8(storage::kCheckpointEpochWord * 8);
+  // The log's analysis read it before, and refused what does not check.
+  covered_ = storage::load_root_number(database.media.root_words(), storage::kCheckpointEpochWord).value();
 }
 
 Checkpointer::~Checkpointer() {
@@ -281,7 +282,7 @@ Status Checkpointer::publish_and_collect() {
 Status Checkpointer::advance(wal::Epoch covered) {
   if (covered.value > covered_.load(std::memory_order_relaxed)) {
     storage::Door& root = database_.media.root_words();
-    root.store8(storage::kCheckpointEpochWord * 8, covered.value);
+    storage::store_root_number(root, storage::kCheckpointEpochWord, covered.value);
     root.flush(storage::kCheckpointEpochWord * 8, 8);
     NVMDB_FAIL_POINT_TRY("checkpoint.epoch");
     NVMDB_TRY(root.fence());

@@ -129,12 +129,12 @@ Result<std::unique_ptr<Database>> Database::open(storage::PoolMedia& media, std:
   NVMDB_FAIL_POINT_TRY("recovery.analysis");
 
   // Epochs go on above all that the log ever saw, also above those that are discarded.
-  const std::uint64_t floor = media.root_words().load8(storage::kEpochFloorWord * 8);
+  NVMDB_ASSIGN(const std::uint64_t floor, storage::load_root_number(media.root_words(), storage::kEpochFloorWord));
   const wal::Epoch first{std::max({floor, horizon.durable.value + 1, horizon.highest_seen.value + 1})};
   if (first.value >= wal::Tid::kAbsentBit >> (wal::Tid::kSequenceBits + 1)) {
     return Status::corruption("the pool's epoch floor is impossible: " + std::to_string(floor));
   }
-  media.root_words().store8(storage::kEpochFloorWord * 8, first.value);
+  storage::store_root_number(media.root_words(), storage::kEpochFloorWord, first.value);
   state->clock = std::make_unique<wal::EpochClock>(first);
 
   state->table_memory = std::make_unique<RecordMemory>(state->hot, state->hot_tuples, *state->clock);

@@ -86,8 +86,10 @@ class PoolChecker {
 
   /// Blocks by themselves. Whether one is missing is found by the recovery.
   void check_log(const storage::PageAllocator& pages) {
-    const wal::Epoch covered{media_.root_words().load8(storage::kCheckpointEpochWord * 8)};
-    const Result<wal::LogScan> scan = wal::scan_log(media_, pages, covered);
+    const Result<std::uint64_t> covered =
+        storage::load_root_number(media_.root_words(), storage::kCheckpointEpochWord);
+    if (!covered.is_ok()) return add(covered.status());
+    const Result<wal::LogScan> scan = wal::scan_log(media_, pages, wal::Epoch{*covered});
     if (!scan.is_ok()) return add(scan.status());
     report_.log_segments = scan->segments.size();
     report_.log_blocks = scan->blocks.size();

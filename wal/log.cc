@@ -56,12 +56,13 @@ LogSpace::Shape shape_of(const LogOptions& options, std::uint32_t unit_bytes, st
 /// Takes a number that no session of the pool had, for good.
 Result<std::uint64_t> next_session(storage::PoolMedia& media) {
   storage::Door& root = media.root_words();
-  const std::uint64_t session = root.load8(storage::kLogSessionWord * 8) + 1;
+  NVMDB_ASSIGN(const std::uint64_t last, storage::load_root_number(root, storage::kLogSessionWord));
+  const std::uint64_t session = last + 1;
   if (session >= kSessionsMax) {
     return Status::corruption("root word " + std::to_string(storage::kLogSessionWord) + ": log session " +
                               std::to_string(session) + " is out of range");
   }
-  root.store8(storage::kLogSessionWord * 8, session);
+  storage::store_root_number(root, storage::kLogSessionWord, session);
   NVMDB_FAIL_POINT_TRY("wal.session");
   // With all the words of the line: the opening of the database stored some of them.
   root.flush(0, storage::kOpenWordsBytes);
@@ -168,7 +169,8 @@ void LogImpl::fail(const Status& status) {
 }
 
 Result<std::uint64_t> LogImpl::release_through(Epoch epoch) {
-  const std::uint64_t covered = media_.root_words().load8(storage::kCheckpointEpochWord * 8);
+  NVMDB_ASSIGN(const std::uint64_t covered,
+               storage::load_root_number(media_.root_words(), storage::kCheckpointEpochWord));
   if (epoch.value > covered) {
     return Status::invalid_argument("log release through epoch " + std::to_string(epoch.value) +
                                     ", but checkpoints cover only " + std::to_string(covered));

@@ -125,7 +125,9 @@ class LogReaderImpl final : public LogReader {
 
 Result<std::unique_ptr<LogReader>> LogReader::open(storage::PoolMedia& media,
                                                    const storage::PageAllocator& pages) {
-  const Epoch covered{media.root_words().load8(storage::kCheckpointEpochWord * 8)};
+  NVMDB_ASSIGN(const std::uint64_t checkpoint,
+               storage::load_root_number(media.root_words(), storage::kCheckpointEpochWord));
+  const Epoch covered{checkpoint};
   NVMDB_ASSIGN(LogScan scan, scan_log(media, pages, covered));
   sort_blocks(scan.blocks);
   NVMDB_ASSIGN(LogChain chain, follow_chain(scan.blocks, covered));

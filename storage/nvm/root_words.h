@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "storage/base/result.h"
+#include "storage/nvm/door.h"
+
 namespace nvmdb::storage {
 
 // Layout of the root words, in 8-byte words. Words not named are zero and reserved.
@@ -19,5 +22,14 @@ inline constexpr std::uint64_t kOpenWordsBytes = 64;
 static_assert((kLogSessionWord + 1) * 8 <= kOpenWordsBytes);
 /// The page directory: one word per 2 MiB page, region after region.
 inline constexpr std::uint64_t kPageDirectoryWord = 64;
+
+
+/// Epochs and session numbers as their words hold them: the number in 48 bits, 16 bits of CRC32C over word and number above
+/// it, so that a flipped bit does not make the log look covered. 0 stands for itself: never stored.
+[[nodiscard]] std::uint64_t encode_root_number(std::uint64_t word, std::uint64_t number);
+/// Errors: Corruption (the check bits do not match; the message names the word).
+[[nodiscard]] Result<std::uint64_t> load_root_number(const Door& root, std::uint64_t word);
+/// One store; needs flush() and fence().
+void store_root_number(Door& root, std::uint64_t word, std::uint64_t number, Door::Site site = Door::Site::current());
 
 }  // namespace nvmdb::storage

@@ -59,7 +59,7 @@ Recorded record(const WorkloadOptions& options, std::vector<std::string> drop_si
 }
 
 Epoch covered_of(RecordedMedia& media) {
-  return {media.root_words().load8(storage::kCheckpointEpochWord * 8)};
+  return {storage::load_root_number(media.root_words(), storage::kCheckpointEpochWord).value()};
 }
 
 /// Appends `count` records in one thread, each durable and acknowledged with an id above all of the history.

@@ -161,8 +161,8 @@ class Session {
     if (history_.groups.empty()) return;
     const std::uint64_t epoch = history_.groups[random_.below(history_.groups.size())].epoch.value;
     storage::Door& root = media_.root_words();
-    if (root.load8(storage::kCheckpointEpochWord * 8) >= epoch) return;
-    root.store8(storage::kCheckpointEpochWord * 8, epoch);
+    if (storage::load_root_number(root, storage::kCheckpointEpochWord).value() >= epoch) return;
+    storage::store_root_number(root, storage::kCheckpointEpochWord, epoch);
     root.flush(storage::kCheckpointEpochWord * 8, 8);
     ASSERT_TRUE(root.fence().is_ok());
     ASSERT_TRUE(log_->release_through(Epoch{epoch}).is_ok());

@@ -220,18 +220,24 @@ std::map<storage::PageKind, std::vector<std::uint64_t>> used_lines(storage::Pool
   return lines;
 }
 
-TEST_F(PoolCheckTest, FlippedBitsOfThePageDirectoryAreFound) {
-  const std::uint64_t first = storage::kPageDirectoryWord * 8;
-  for (std::uint64_t bit = 0; bit < 24 * 64; ++bit) {
-    media_.keep_undo();
-    flip(test::kRootArea, first + bit / 8, static_cast<unsigned>(bit % 8));
-    ASSERT_FALSE(check().is_whole()) << "bit " << bit;
-    media_.roll_back();
-    media_.keep_undo();
-    flip(test::kRootArea, first + bit / 8, static_cast<unsigned>(bit % 8));
-    std::string why;
-    ASSERT_EQ(judge(media_, why), Outcome::Detected) << "bit " << bit << ": " << why;
-    media_.roll_back();
+TEST_F(PoolCheckTest, EachFlippedBitOfTheRootIsFound) {
+  std::vector<std::uint64_t> words{storage::kCheckpointEpochWord, storage::kEpochFloorWord,
+                                   storage::kLogSessionWord};
+  for (std::uint64_t page = 0; page < 24; ++page) words.push_back(storage::kPageDirectoryWord + page);
+  for (const std::uint64_t word : words) {
+    for (unsigned bit = 0; bit < 64; ++bit) {
+      const auto damage = [&] {
+        media_.keep_undo();
+        flip(test::kRootArea, word * 8 + bit / 8, bit % 8);
+      };
+      damage();
+      ASSERT_FALSE(check().is_whole()) << "word " << word << " bit " << bit;
+      media_.roll_back();
+      damage();
+      std::string why;
+      ASSERT_EQ(judge(media_, why), Outcome::Detected) << "word " << word << " bit " << bit << ": " << why;
+      media_.roll_back();
+    }
   }
 }
 

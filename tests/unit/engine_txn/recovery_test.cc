@@ -169,7 +169,7 @@ TEST(Recovery, IsIdempotent) {
       next = copy_media(*left, media_options);
     }
     left = std::move(next);
-    const std::uint64_t now = left->root_words().load8(storage::kEpochFloorWord * 8);
+    const std::uint64_t now = storage::load_root_number(left->root_words(), storage::kEpochFloorWord).value();
     EXPECT_GE(now, floor);
     floor = now;
   }

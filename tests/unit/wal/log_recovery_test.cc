@@ -269,7 +269,7 @@ TEST(LogRecovery, IgnoresBlocksOfAnEarlierLifeOfAPage) {
       ASSERT_TRUE(session.log().wait_durable(tid.epoch()).is_ok());
       old = tid.epoch();
     }
-    media.root_words().store8(storage::kCheckpointEpochWord * 8, old.value);
+    storage::store_root_number(media.root_words(), storage::kCheckpointEpochWord, old.value);
     ASSERT_EQ(*session.log().release_through(old), 1U);
     // Fills what is left, then goes on in the page that was freed.
     while (session.log().statistics().segments < 3)
@@ -322,7 +322,7 @@ TEST(LogRecovery, UsesANewSessionNumberEachTime) {
   RecordedMedia media;
   for (std::uint64_t i = 1; i <= 3; ++i) {
     LogSession session(media);
-    EXPECT_EQ(media.root_words().load8(storage::kLogSessionWord * 8), i);
+    EXPECT_EQ(storage::load_root_number(media.root_words(), storage::kLogSessionWord).value(), i);
   }
 }
 

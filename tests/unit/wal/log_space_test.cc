@@ -13,7 +13,7 @@ using test::RecordedMedia;
 using test::RecordedOptions;
 
 void set_checkpoint(RecordedMedia& media, Epoch epoch) {
-  media.root_words().store8(storage::kCheckpointEpochWord * 8, epoch.value);
+  storage::store_root_number(media.root_words(), storage::kCheckpointEpochWord, epoch.value);
 }
 
 TEST(LogSpace, SaysHowFullTheLogIsWhenItRefuses) {
