@@ -121,6 +121,74 @@ Status write_series_json(const query::SeriesAnswer& answer, Output& output) {
   return output.write("\n]}\n");
 }
 
+namespace {
+
+/// The z axis: levels and, where they are layers, the bounds of each.
+std::string levels_json(const query::CurtainAnswer& answer) {
+  std::string out = R"({"values":)";
+  append_list(out, std::span<const double>(answer.levels));
+  if (answer.bottoms != answer.levels) {
+    std::vector<double> bounds;
+    for (std::size_t i = 0; i < answer.levels.size(); ++i) {
+      bounds.push_back(answer.levels[i]);
+      bounds.push_back(answer.bottoms[i]);
+    }
+    out += R"(,"bounds":)";
+    append_list(out, std::span<const double>(bounds));
+  }
+  return out + "}";
+}
+
+/// The system of the z axis. Stored levels are numbers in the run's own sense.
+std::string vertical_json(const query::CurtainAnswer& answer) {
+  const bool pressure = answer.vertical == query::Vertical::Pressure;
+  const std::string name =
+      answer.vertical == query::Vertical::Stored ? answer.provenance.level_type : pressure ? "pressure" : "height";
+  return R"({"coordinates":["z"],"system":{"type":"VerticalCRS","cs":{"csAxes":[{"name":{"en":)" + json_string(name) +
+         R"(},"direction":")" + (pressure ? "down" : "up") + R"(","unit":{"symbol":)" +
+         json_string(answer.level_units.empty() ? "1" : answer.level_units) + "}}]}}}";
+}
+
+/// Everything but the axes and what belongs to the kind of domain.
+std::string curtain_coverage(const query::CurtainAnswer& answer, const std::string& type, const std::string& axes,
+                             const std::string& range_axes, const std::string& shape, const std::string& more) {
+  return R"({"type":"Coverage","domain":{"type":"Domain","domainType":")" + type + R"(","axes":{)" + axes +
+         R"(,"z":)" + levels_json(answer) + R"(},"referencing":[)" + kGeographic + "," + kTemporal + "," +
+         vertical_json(answer) + "]}," + head_json(answer.provenance, facts_of(answer)) +
+         step_types_json({answer.step}) + more + R"(,"ranges":{)" +
+         json_string(answer.provenance.parameter.short_name) + ":" +
+         nd_array(range_axes, shape, std::span<const float>(answer.values)) + "}}\n";
+}
+
+}  // namespace
+
+Status write_profile_json(const query::CurtainAnswer& answer, Output& output) {
+  const query::LocatedPoint& point = answer.points[0];
+  const bool interpolated = answer.provenance.interpolation == query::Interpolation::Bilinear;
+  const query::Point& place = interpolated ? point.asked : point.grid;
+  const std::string axes = R"("x":{"values":[)" + number_text(place.longitude) + R"(]},"y":{"values":[)" +
+                           number_text(place.latitude) + R"(]},"t":)" +
+                           times_json(answer.provenance.run.key.reference_time, {answer.step});
+  return output.write(curtain_coverage(answer, "VerticalProfile", axes, R"(["z"])",
+                                       "[" + std::to_string(answer.levels.size()) + "]", ""));
+}
+
+Status write_section_json(const query::CurtainAnswer& answer, Output& output) {
+  const std::string time =
+      json_string(met::format_time(answer.provenance.run.key.reference_time + answer.step.end_seconds));
+  std::string tuples;
+  for (const query::LocatedPoint& point : answer.points) {
+    tuples += (tuples.empty() ? "[" : ",[") + time + "," + number_text(point.asked.longitude) + "," +
+              number_text(point.asked.latitude) + "]";
+  }
+  std::string distances = R"(,"nvmdb:distances_m":)";
+  append_list(distances, std::span<const double>(answer.distances_m));
+  return output.write(curtain_coverage(
+      answer, "Section",
+      R"("composite":{"dataType":"tuple","coordinates":["t","x","y"],"values":[)" + tuples + "]}", R"(["composite","z"])",
+      "[" + std::to_string(answer.points.size()) + "," + std::to_string(answer.levels.size()) + "]", distances));
+}
+
 Status write_slab_json(const query::SlabAnswer& answer, Output& output) {
   return write_slabs_json(answer, {answer.step}, answer.values, output);
 }

@@ -324,4 +324,93 @@ Result<std::string> slabs_netcdf(const query::SlabAnswer& first, const std::vect
   return slab_file(first, steps, true, values);
 }
 
+namespace {
+
+/// The variable of the levels, and of the bottoms where they are layers.
+class LevelVariables {
+ public:
+  LevelVariables(NetcdfWriter& file, int dimension, const query::CurtainAnswer& answer) : file_(file), answer_(answer) {
+    levels_ = file.variable("level", NC_DOUBLE, {dimension});
+    file.text(levels_, "axis", "Z");
+    if (answer.vertical == query::Vertical::Stored) {
+      file.text(levels_, "long_name", "level of type " + answer.provenance.level_type);
+      file.text(levels_, "units", answer.level_units.empty() ? "1" : answer.level_units);
+    } else {
+      const bool pressure = answer.vertical == query::Vertical::Pressure;
+      file.text(levels_, "standard_name", pressure ? "air_pressure" : "altitude");
+      file.text(levels_, "units", answer.level_units);
+      file.text(levels_, "positive", pressure ? "down" : "up");
+    }
+    if (answer.bottoms == answer.levels) return;
+    file.text(levels_, "bounds", "level_bnds");
+    bounds_ = file.variable("level_bnds", NC_DOUBLE, {dimension, file.dimension("edge", 2)});
+  }
+  void put() {
+    file_.put(levels_, answer_.levels);
+    if (bounds_ < 0) return;
+    std::vector<double> bounds;
+    for (std::size_t i = 0; i < answer_.levels.size(); ++i) {
+      bounds.push_back(answer_.levels[i]);
+      bounds.push_back(answer_.bottoms[i]);
+    }
+    file_.put(bounds_, bounds);
+  }
+
+ private:
+  NetcdfWriter& file_;
+  const query::CurtainAnswer& answer_;
+  int levels_ = -1;
+  int bounds_ = -1;
+};
+
+/// `section`: with a dimension of points.
+Result<std::string> curtain_file(const query::CurtainAnswer& answer, bool section) {
+  NetcdfWriter file;
+  const met::UnixSeconds reference = answer.provenance.run.key.reference_time;
+  global_facts(file, answer.provenance);
+  if (!section) file.text(NC_GLOBAL, "featureType", "profile");
+  std::vector<int> along;
+  if (section) along.push_back(file.dimension("point", answer.points.size()));
+  const int level = file.dimension("level", answer.levels.size());
+  const int lat = coordinate(file, "lat", along, "latitude", "degrees_north");
+  const int lon = coordinate(file, "lon", along, "longitude", "degrees_east");
+  int distance = -1;
+  if (section) {
+    distance = file.variable("distance", NC_DOUBLE, along);
+    file.text(distance, "long_name", "distance from the first point along the great circle");
+    file.text(distance, "units", "m");
+  }
+  LevelVariables levels(file, level, answer);
+  const std::vector<met::Step> steps = {answer.step};
+  TimeVariables times(file, {}, reference, steps);
+  const int start = reference_variable(file, reference);
+  std::vector<int> dimensions = along;
+  dimensions.push_back(level);
+  const int values =
+      value_variable(file, answer.provenance, dimensions, "time lat lon forecast_reference_time forecast_period");
+  file.text(values, "level", "see the variable level");
+  file.text(values, "step", met::format_step(answer.step));
+  times.describe(values);
+  file.end_definitions();
+  std::vector<double> latitudes;
+  std::vector<double> longitudes;
+  for (const query::LocatedPoint& point : answer.points) {
+    latitudes.push_back(point.asked.latitude);
+    longitudes.push_back(point.asked.longitude);
+  }
+  file.put(lat, latitudes);
+  file.put(lon, longitudes);
+  if (section) file.put(distance, answer.distances_m);
+  levels.put();
+  times.put();
+  file.put(start, 0.0);
+  file.put(values, answer.values);
+  return file.take();
+}
+
+}  // namespace
+
+Result<std::string> profile_netcdf(const query::CurtainAnswer& answer) { return curtain_file(answer, false); }
+Result<std::string> section_netcdf(const query::CurtainAnswer& answer) { return curtain_file(answer, true); }
+
 }  // namespace nvmdb::cli

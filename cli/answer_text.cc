@@ -76,14 +76,38 @@ Facts facts_of(const query::Provenance& provenance) {
           {"grid", provenance.grid_summary}};
 }
 
-Facts facts_of(const query::SlabAnswer& answer) {
-  Facts facts = facts_of(answer.provenance);
-  const met::UnixSeconds valid = answer.provenance.run.key.reference_time + answer.step.end_seconds;
+namespace {
+
+/// The facts with those of one step among them.
+Facts facts_at(const query::Provenance& provenance, const met::Step& step) {
+  Facts facts = facts_of(provenance);
   const auto after_member = facts.begin() + 4;
-  Facts when = {{"step", met::format_step(answer.step)}, {"valid_time", met::format_time(valid)}};
-  if (!answer.step.is_instant())
-    when.insert(when.begin() + 1, {"step_type", std::string(met::process_name(answer.step.process))});
+  Facts when = {{"step", met::format_step(step)},
+                {"valid_time", met::format_time(provenance.run.key.reference_time + step.end_seconds)}};
+  if (!step.is_instant()) when.insert(when.begin() + 1, {"step_type", std::string(met::process_name(step.process))});
   facts.insert(after_member, when.begin(), when.end());
+  return facts;
+}
+
+std::string place_text(const query::Point& point) {
+  return number_text(point.latitude) + "," + number_text(point.longitude);
+}
+
+}  // namespace
+
+Facts facts_of(const query::SlabAnswer& answer) { return facts_at(answer.provenance, answer.step); }
+
+Facts facts_of(const query::CurtainAnswer& answer) {
+  Facts facts = facts_at(answer.provenance, answer.step);
+  for (auto& [name, text] : facts) {
+    if (name != "level") continue;
+    name = "levels";
+    text = answer.vertical == query::Vertical::Stored ? "stored" : answer.level_units;
+  }
+  if (answer.points.size() == 1) {
+    facts.emplace_back("at", place_text(answer.points[0].asked));
+    facts.emplace_back("grid_point", place_text(answer.points[0].grid));
+  }
   return facts;
 }
 
@@ -174,6 +198,66 @@ Status write_slab_csv(const query::SlabAnswer& answer, Output& output) {
   NVMDB_TRY(write_facts(facts_of(answer), output));
   NVMDB_TRY(output.write("lat,lon,value\n"));
   return write_values_csv(answer, "", output);
+}
+
+namespace {
+
+std::string level_text(const query::CurtainAnswer& answer, std::size_t level) {
+  return met::format_level(answer.levels[level], answer.bottoms[level]);
+}
+
+/// A line for each value; of a section beginning with where it is.
+Status write_curtain_csv(const query::CurtainAnswer& answer, bool section, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer), output));
+  NVMDB_TRY(output.write(section ? "distance_m,lat,lon,level,value\n" : "level,value\n"));
+  for (std::size_t p = 0; p < answer.points.size(); ++p) {
+    std::string place;
+    if (section) {
+      append_number(place, answer.distances_m[p]);
+      place += ',' + place_text(answer.points[p].asked) + ',';
+    }
+    for (std::size_t l = 0; l < answer.levels.size(); ++l) {
+      std::string line = place + level_text(answer, l) + ',';
+      append_number(line, answer.values[p * answer.levels.size() + l]);
+      NVMDB_TRY(output.write(line + '\n'));
+    }
+  }
+  return Status::ok();
+}
+
+Status write_curtain_text(const query::CurtainAnswer& answer, bool section, Output& output) {
+  NVMDB_TRY(write_facts(facts_of(answer), output));
+  Table table(section ? std::vector<std::string>{"distance_m", "lat", "lon", "level", "value"}
+                      : std::vector<std::string>{"level", "value"});
+  for (std::size_t p = 0; p < answer.points.size(); ++p) {
+    for (std::size_t l = 0; l < answer.levels.size(); ++l) {
+      std::vector<Cell> row;
+      const query::Point& place = answer.points[p].asked;
+      if (section) row = {answer.distances_m[p], place.latitude, place.longitude};
+      row.emplace_back(level_text(answer, l));
+      row.push_back(number_cell(answer.values[p * answer.levels.size() + l]));
+      table.add(std::move(row));
+    }
+  }
+  return table.write(Format::Text, output);
+}
+
+}  // namespace
+
+Status write_profile(const query::CurtainAnswer& answer, Format format, Output& output) {
+  if (format == Format::Text) return write_curtain_text(answer, false, output);
+  if (format == Format::Csv) return write_curtain_csv(answer, false, output);
+  if (format == Format::Json) return write_profile_json(answer, output);
+  NVMDB_ASSIGN(const std::string bytes, profile_netcdf(answer));
+  return output.write(bytes);
+}
+
+Status write_section(const query::CurtainAnswer& answer, Format format, Output& output) {
+  if (format == Format::Text) return write_curtain_text(answer, true, output);
+  if (format == Format::Csv) return write_curtain_csv(answer, true, output);
+  if (format == Format::Json) return write_section_json(answer, output);
+  NVMDB_ASSIGN(const std::string bytes, section_netcdf(answer));
+  return output.write(bytes);
 }
 
 Status SlabWriter::add(const query::SlabAnswer& answer) {

@@ -18,6 +18,9 @@ namespace nvmdb::cli {
 [[nodiscard]] Status write_series(const query::SeriesAnswer& answer, Format format, Output& output);
 [[nodiscard]] Status write_slab(const query::SlabAnswer& answer, Format format, Output& output);
 
+[[nodiscard]] Status write_profile(const query::CurtainAnswer& answer, Format format, Output& output);
+[[nodiscard]] Status write_section(const query::CurtainAnswer& answer, Format format, Output& output);
+
 /// The slabs of all steps as one answer: a block for each step (text), a table with columns for the step (csv), or
 /// one coverage with a time axis (json, netcdf), which needs all of them on one grid.
 class SlabWriter {
@@ -50,12 +53,20 @@ class SlabWriter {
 /// The same at `steps`; `values` by step. A list of points is a MultiPointSeries.
 [[nodiscard]] Status write_slabs_json(const query::SlabAnswer& first, const std::vector<met::Step>& steps,
                                       const std::vector<float>& values, Output& output);
+/// A VerticalProfile coverage. Layers have bounds.
+[[nodiscard]] Status write_profile_json(const query::CurtainAnswer& answer, Output& output);
+/// A Section coverage; `nvmdb:distances_m` are those of its points from the first.
+[[nodiscard]] Status write_section_json(const query::CurtainAnswer& answer, Output& output);
 /// A CF-1.8 file in memory: classic 64-bit offset format.
 [[nodiscard]] Result<std::string> series_netcdf(const query::SeriesAnswer& answer);
 [[nodiscard]] Result<std::string> slab_netcdf(const query::SlabAnswer& answer);
 /// The same with a time axis; `values` by step.
 [[nodiscard]] Result<std::string> slabs_netcdf(const query::SlabAnswer& first, const std::vector<met::Step>& steps,
                                                const std::vector<float>& values);
+
+/// Dimensions level, or point and level.
+[[nodiscard]] Result<std::string> profile_netcdf(const query::CurtainAnswer& answer);
+[[nodiscard]] Result<std::string> section_netcdf(const query::CurtainAnswer& answer);
 
 [[nodiscard]] bool has_intervals(const std::vector<met::Step>& steps);
 /// Longitudes that grow to the east also beyond 180, as axes of grids must.
@@ -66,6 +77,8 @@ class SlabWriter {
 using Facts = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Facts facts_of(const query::Provenance& provenance);
 [[nodiscard]] Facts facts_of(const query::SlabAnswer& answer);
+/// In place of `level`: `levels` (stored, hPa or m); of a profile also `at` and `grid_point`.
+[[nodiscard]] Facts facts_of(const query::CurtainAnswer& answer);
 
 /// Latitude and longitude of value `index` of a slab; NaN where the grid has no positions.
 [[nodiscard]] inline query::Point position_of(const query::SlabAnswer& answer, std::size_t index) {

@@ -90,6 +90,8 @@ class Parser {
     add_listing(Command::Grid, "grid", "Grids of a run", "nvmdb grid --model wrf --format json");
     add_slab();
     add_series();
+    add_profile();
+    add_section();
     add_drop();
     add_info();
     add_events();
@@ -249,6 +251,51 @@ class Parser {
     sub->add_option("--units", arguments_.units, "Convert to these units (udunits names, such as degC)");
   }
 
+  void add_interpolation(CLI::App* sub) {
+    sub->add_option_function<std::string>(
+           "--interp",
+           [this](const std::string& text) {
+             if (text != "nearest" && text != "bilinear") {
+               throw CLI::ValidationError("--interp: \"" + text + "\" is none of nearest, bilinear");
+             }
+             arguments_.interpolation =
+                 text == "bilinear" ? query::Interpolation::Bilinear : query::Interpolation::Nearest;
+           },
+           "Between grid points (default: nearest)")
+        ->type_name("nearest|bilinear");
+  }
+
+  /// Heights of a profile or section; without them its levels are those of the run.
+  void add_vertical(CLI::App* sub) {
+    const auto take = [this](query::Vertical vertical) {
+      return [this, vertical](const std::vector<double>& levels) {
+        arguments_.vertical = vertical;
+        arguments_.levels = levels;
+      };
+    };
+    CLI::Option* pressure =
+        sub->add_option_function<std::vector<double>>("--pressure", take(query::Vertical::Pressure),
+                                                      "Interpolated to these pressures in hPa: 1000,850,500")
+            ->type_name("LIST")
+            ->delimiter(',')
+            ->allow_extra_args(false);
+    sub->add_option_function<std::vector<double>>("--height", take(query::Vertical::Height),
+                                                  "Interpolated to these heights above sea level in m")
+        ->type_name("LIST")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes(pressure);
+  }
+
+  CLI::Option* add_point(CLI::App* sub, const char* name, const char* description) {
+    return sub
+        ->add_option_function<std::string>(
+            name, checked(parse_point, [this](const query::Point& point) { arguments_.points.push_back(point); }),
+            description)
+        ->type_name("LAT,LON")
+        ->required();
+  }
+
   void add_serve() {
     CLI::App* sub = command(Command::Serve, "serve", "Run the server",
                             "nvmdb serve --pool /data/pool --nvm 16GiB --listen 127.0.0.1:50051");
@@ -391,17 +438,36 @@ class Parser {
                                }),
            "File of many points: LAT,LON in each line")
         ->type_name("FILE");
-    sub->add_option_function<std::string>(
-           "--interp",
-           [this](const std::string& text) {
-             if (text != "nearest" && text != "bilinear") {
-               throw CLI::ValidationError("--interp: \"" + text + "\" is none of nearest, bilinear");
-             }
-             arguments_.interpolation =
-                 text == "bilinear" ? query::Interpolation::Bilinear : query::Interpolation::Nearest;
-           },
-           "Between grid points (default: nearest)")
-        ->type_name("nearest|bilinear");
+    add_interpolation(sub);
+    add_output(sub, true);
+  }
+
+  void add_profile() {
+    CLI::App* sub = command(Command::Profile, "profile", "Values above a point",
+                            "nvmdb profile --param T --level-type eta --step 6h --at 30.5,114.3");
+    add_place(sub);
+    add_run(sub);
+    add_field(sub, true);
+    add_time(sub);
+    add_point(sub, "--at", "Point in degrees");
+    add_interpolation(sub);
+    add_vertical(sub);
+    add_output(sub, true);
+  }
+
+  void add_section() {
+    CLI::App* sub = command(Command::Section, "section", "Values above the great circle between two points",
+                            "nvmdb section --param T --step 6h --from 30,110 --to 32,118 --pressure 1000,850,700,500");
+    add_place(sub);
+    add_run(sub);
+    add_field(sub, true);
+    add_time(sub);
+    add_point(sub, "--from", "Where it begins, in degrees");
+    add_point(sub, "--to", "Where it ends, in degrees");
+    sub->add_option("--points", arguments_.section_points, "Points at equal distances, both ends among them (default: 50)")
+        ->check(CLI::Range(2, 10'000));
+    add_interpolation(sub);
+    add_vertical(sub);
     add_output(sub, true);
   }
 

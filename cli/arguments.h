@@ -23,6 +23,8 @@ enum class Command : unsigned char {
   Grid,
   Slab,
   Series,
+  Profile,
+  Section,
   Drop,
   Info,
   Events,
@@ -97,7 +99,10 @@ struct Arguments {
   query::Selection selection;
   query::Interpolation interpolation = query::Interpolation::Nearest;
   std::string units;
-  std::vector<query::Point> points;
+  std::vector<query::Point> points;  ///< of a section: its two ends
+  std::uint32_t section_points = 50;
+  query::Vertical vertical = query::Vertical::Stored;
+  std::vector<double> levels;  ///< in units of `vertical`
   std::optional<query::Box> box;
   bool clip = false;
   std::optional<Format> format;  ///< empty: text on a terminal, csv on a pipe

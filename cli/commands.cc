@@ -83,6 +83,30 @@ Status run_series(const Arguments& arguments, server::Client& client) {
   return answer_into(arguments, client.series(request), write_series);
 }
 
+Status run_profile(const Arguments& arguments, server::Client& client) {
+  query::ProfileRequest request;
+  request.selection = arguments.selection;
+  request.point = arguments.points[0];
+  request.interpolation = arguments.interpolation;
+  request.vertical = arguments.vertical;
+  request.levels = arguments.levels;
+  request.units = arguments.units;
+  return answer_into(arguments, client.profile(request), write_profile);
+}
+
+Status run_section(const Arguments& arguments, server::Client& client) {
+  query::SectionRequest request;
+  request.selection = arguments.selection;
+  request.from = arguments.points[0];
+  request.to = arguments.points[1];
+  request.points = arguments.section_points;
+  request.interpolation = arguments.interpolation;
+  request.vertical = arguments.vertical;
+  request.levels = arguments.levels;
+  request.units = arguments.units;
+  return answer_into(arguments, client.section(request), write_section);
+}
+
 Status run_slab(const Arguments& arguments, server::Client& client) {
   query::SlabRequest request;
   request.selection = arguments.selection;
@@ -145,6 +169,10 @@ Status run_question(const Arguments& arguments, server::Client& client) {
   switch (arguments.command) {
     case Command::Series:
       return run_series(arguments, client);
+    case Command::Profile:
+      return run_profile(arguments, client);
+    case Command::Section:
+      return run_section(arguments, client);
     case Command::Slab:
       return run_slab(arguments, client);
     case Command::Drop:

@@ -154,6 +154,26 @@ class RemoteClient final : public server::Client {
     return finish_slab(answer, located, visit);
   }
 
+  Result<query::CurtainAnswer> profile(const query::ProfileRequest& request) override {
+    v1::ProfileRequest asked;
+    wire::put(request, asked);
+    v1::ProfileResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(query_->Profile(&context, asked, &response)));
+    return wire::take_curtain(response.curtain());
+  }
+
+  Result<query::CurtainAnswer> section(const query::SectionRequest& request) override {
+    v1::SectionRequest asked;
+    wire::put(request, asked);
+    v1::SectionResponse response;
+    grpc::ClientContext context;
+    prepare(context);
+    NVMDB_TRY(take(query_->Section(&context, asked, &response)));
+    return wire::take_curtain(response.curtain());
+  }
+
   Result<ingest::IngestReport> ingest(
       const std::filesystem::path& file, const ingest::IngestOptions& options,
       const std::function<void(const ingest::IngestedStep&)>& on_step) override {

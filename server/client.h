@@ -97,6 +97,9 @@ class Client {
   [[nodiscard]] virtual Status slabs(const query::SlabRequest& request,
                                      const std::function<Status(const query::SlabAnswer&)>& visit) = 0;
 
+  [[nodiscard]] virtual Result<query::CurtainAnswer> profile(const query::ProfileRequest& request) = 0;
+  [[nodiscard]] virtual Result<query::CurtainAnswer> section(const query::SectionRequest& request) = 0;
+
   /// Ingests a file of this machine.
   [[nodiscard]] virtual Result<ingest::IngestReport> ingest(
       const std::filesystem::path& file, const ingest::IngestOptions& options,

@@ -44,6 +44,13 @@ Status LocalClient::slabs(const query::SlabRequest& request,
   return Status::ok();
 }
 
+Result<query::CurtainAnswer> LocalClient::profile(const query::ProfileRequest& request) {
+  return instance_.query().profile(request);
+}
+Result<query::CurtainAnswer> LocalClient::section(const query::SectionRequest& request) {
+  return instance_.query().section(request);
+}
+
 Result<ingest::IngestReport> LocalClient::ingest(
     const std::filesystem::path& file, const ingest::IngestOptions& options,
     const std::function<void(const ingest::IngestedStep&)>& on_step) {

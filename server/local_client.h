@@ -26,6 +26,8 @@ class LocalClient final : public Client {
   [[nodiscard]] Result<query::SeriesAnswer> series(const query::SeriesRequest& request) override;
   [[nodiscard]] Status slabs(const query::SlabRequest& request,
                              const std::function<Status(const query::SlabAnswer&)>& visit) override;
+  [[nodiscard]] Result<query::CurtainAnswer> profile(const query::ProfileRequest& request) override;
+  [[nodiscard]] Result<query::CurtainAnswer> section(const query::SectionRequest& request) override;
   [[nodiscard]] Result<ingest::IngestReport> ingest(
       const std::filesystem::path& file, const ingest::IngestOptions& options,
       const std::function<void(const ingest::IngestedStep&)>& on_step) override;

@@ -119,7 +119,39 @@ class QueryService final : public v1::Query::CallbackService {
     return reactor;
   }
 
+  grpc::ServerUnaryReactor* Profile(grpc::CallbackServerContext*, const v1::ProfileRequest* request,
+                                    v1::ProfileResponse* response) override {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(),
+                          [this, request, response](const Cancellation&) -> Status {
+                            NVMDB_ASSIGN(const query::ProfileRequest asked, wire::take_profile_request(*request));
+                            return put_curtain(context_.client.profile(asked), *response->mutable_curtain());
+                          });
+  }
+
+  grpc::ServerUnaryReactor* Section(grpc::CallbackServerContext*, const v1::SectionRequest* request,
+                                    v1::SectionResponse* response) override {
+    return answer_in_pool(context_.long_queries, context_.deadline_ns(),
+                          [this, request, response](const Cancellation&) -> Status {
+                            NVMDB_ASSIGN(const query::SectionRequest asked, wire::take_section_request(*request));
+                            return put_curtain(context_.client.section(asked), *response->mutable_curtain());
+                          });
+  }
+
  private:
+  static Status put_curtain(const Result<query::CurtainAnswer>& answer, v1::Curtain& to) {
+    NVMDB_TRY(answer.status());
+    // What a point takes on the wire, and a level, at most.
+    const std::size_t bytes =
+        answer->values.size() * sizeof(float) + answer->points.size() * 60 + answer->levels.size() * 16;
+    if (bytes > wire::kUnaryValueBytesMax) {
+      return Status::out_of_space("the answer of " + std::to_string(answer->points.size()) + " points and " +
+                                  std::to_string(answer->levels.size()) +
+                                  " levels exceeds 3 MiB; ask for fewer points or levels");
+    }
+    wire::put(*answer, to);
+    return Status::ok();
+  }
+
   /// Short: what gRPC's own threads may do; other questions get Overloaded or OutOfSpace.
   enum class Effort : std::uint8_t { Short, Any };
 

@@ -35,6 +35,9 @@ void put(const query::Selection& from, v1::Selection& to);
 void put(const query::SeriesRequest& from, v1::SeriesRequest& to);
 void put(const query::SeriesAnswer& from, v1::Series& to);
 void put(const query::SlabRequest& from, v1::SlabRequest& to);
+void put(const query::ProfileRequest& from, v1::ProfileRequest& to);
+void put(const query::SectionRequest& from, v1::SectionRequest& to);
+void put(const query::CurtainAnswer& from, v1::Curtain& to);
 void put(const ModelRow& from, v1::Model& to);
 void put(const ParameterRow& from, v1::ParameterSummary& to);
 void put(const StepRow& from, v1::StepSummary& to);
@@ -68,6 +71,9 @@ struct SeriesQuestions {
 };
 [[nodiscard]] Result<SeriesQuestions> take_series_questions(const v1::SeriesRequest& from);
 [[nodiscard]] Result<query::SlabRequest> take_slab_request(const v1::SlabRequest& from);
+[[nodiscard]] Result<query::ProfileRequest> take_profile_request(const v1::ProfileRequest& from);
+[[nodiscard]] Result<query::SectionRequest> take_section_request(const v1::SectionRequest& from);
+[[nodiscard]] Result<query::CurtainAnswer> take_curtain(const v1::Curtain& from);
 /// `asked` are the points of the request: the answer does not repeat them.
 [[nodiscard]] Result<query::SeriesAnswer> take_series(const v1::Series& from,
                                                       const std::vector<query::Point>& asked);

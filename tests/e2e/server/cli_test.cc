@@ -118,6 +118,66 @@ TEST_F(CliEndToEnd, SeriesHaveTheValuesOfEcCodes) {
   EXPECT_GT(compared, 100);
 }
 
+/// A profile is what series say of each of its levels; a section begins with the profile at its first point.
+TEST_F(CliEndToEnd, ProfilesAndSectionsFitTheSeries) {
+  const std::vector<std::string> place = {"--pool", pool_.string(), "--param", "T", "--step", "6h", "--format", "csv"};
+  const auto ask = [&](std::vector<std::string> words) {
+    words.insert(words.end(), place.begin(), place.end());
+    const Finished answer = run_nvmdb(words);
+    EXPECT_EQ(answer.exit_code, 0) << answer.err;
+    std::vector<std::string> lines;
+    std::istringstream stream(answer.out);
+    for (std::string line; std::getline(stream, line);) {
+      if (!line.starts_with("#")) lines.push_back(line);
+    }
+    return lines;
+  };
+  ASSERT_EQ(run_nvmdb({"ingest", "--pool", pool_.string(), NVMDB_SOURCE_DIR "/tests/data/wrf_cropped.nc"}).exit_code, 0);
+  const std::vector<std::string> profile = ask({"profile", "--at", "29.1,89.8"});
+  ASSERT_EQ(profile.size(), 1U + 12U);
+  EXPECT_EQ(profile[0], "level,value");
+  for (int level = 1; level <= 12; ++level) {
+    const std::vector<std::string> series = ask({"series", "--at", "29.1,89.8", "--level", std::to_string(level)});
+    ASSERT_EQ(series.size(), 2U);
+    std::vector<std::string> cells;
+    std::istringstream stream(series[1]);
+    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    EXPECT_EQ(profile[static_cast<std::size_t>(level)], std::to_string(level) + "," + cells.at(12));
+  }
+  const std::vector<std::string> section = ask({"section", "--from", "29.1,89.8", "--to", "29.4,90", "--points", "3"});
+  ASSERT_EQ(section.size(), 1U + 3U * 12U);
+  EXPECT_EQ(section[0], "distance_m,lat,lon,level,value");
+  for (std::size_t line = 1; line <= 12; ++line) EXPECT_EQ(section[line], "0,29.1,89.8," + profile[line]);
+}
+
+TEST_F(CliEndToEnd, ProfilesAndSectionsAreTheSameFromServerAndPool) {
+  const std::vector<std::vector<std::string>> questions = {
+      {"profile", "--param", "T", "--at", "29.1,89.8", "--step", "3h"},
+      {"profile", "--param", "T", "--at", "29.1,89.8", "--format", "json"},
+      {"profile", "--param", "temp", "--at", "29.1,89.8", "--pressure", "500,300", "--units", "degC", "--format", "text"},
+      {"section", "--param", "T", "--from", "28.5,88.5", "--to", "29.5,90", "--points", "7"},
+      {"section", "--param", "T", "--to", "29.5,90", "--from", "28.5,88.5", "--interp", "bilinear", "--format", "json"},
+      {"section", "--param", "temp", "--from", "28.5,88.5", "--to", "29.5,90", "--height", "6000,9000", "--format", "netcdf"},
+      {"section", "--param", "T", "--from", "28.5,88.5", "--to", "28.5,88.5"},
+      {"profile", "--param", "T", "--at", "80,0"},
+  };
+  ASSERT_EQ(run_nvmdb({"ingest", "--pool", pool_.string(), NVMDB_SOURCE_DIR "/tests/data/wrf_cropped.nc"}).exit_code, 0);
+  std::vector<Finished> answers;
+  {
+    ServerProcess server(pool_);
+    ASSERT_FALSE(server.address().empty()) << server.output();
+    for (const auto& question : questions) answers.push_back(run_nvmdb(with(question, {"--server", server.address()})));
+    EXPECT_EQ(server.stop(), 0);
+  }
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const Finished embedded = run_nvmdb(with(questions[i], {"--pool", pool_.string()}));
+    EXPECT_EQ(embedded.exit_code, i < 6 ? 0 : 6) << i << ": " << embedded.err;
+    EXPECT_EQ(embedded.exit_code, answers[i].exit_code) << i << ": " << answers[i].err;
+    EXPECT_EQ(embedded.out, answers[i].out) << i;
+    EXPECT_EQ(embedded.err, answers[i].err) << i;
+  }
+}
+
 TEST_F(CliEndToEnd, AnswersAreTheSameFromServerAndPool) {
   const std::vector<std::vector<std::string>> questions = {
       {"series", "--param", "swh", "--at", "-33,35", "--at", "-8.4,23.1"},

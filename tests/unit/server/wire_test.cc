@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace nvmdb::server::wire {
@@ -161,6 +162,82 @@ TEST(WireSeries, DoesNotTrustTheServer) {
   header.set_rows(1ULL << 31U);
   header.set_columns(1ULL << 31U);
   EXPECT_EQ(take_header(header).status().code(), Code::Corruption);
+}
+
+query::CurtainAnswer small_curtain() {
+  query::CurtainAnswer answer;
+  answer.provenance.run.key.model = "wrf";
+  answer.provenance.level_type = "soil";
+  answer.step = met::Step::instant(3600);
+  answer.vertical = query::Vertical::Stored;
+  answer.points = {{{30, 100}, {30.1, 100.2}, 7, 12.5}, {{31, 101}, {31.1, 101.2}, 8, 13.5}};
+  answer.distances_m = {0, 1000};
+  answer.levels = {0, 0.1, 0.4};
+  answer.bottoms = {0.1, 0.4, 1};
+  answer.values = {1, 2, 3, 4, std::numeric_limits<float>::quiet_NaN(), 6};
+  return answer;
+}
+
+TEST(WireCurtain, KeepsEveryPart) {
+  v1::Curtain message;
+  const query::CurtainAnswer from = small_curtain();
+  put(from, message);
+  const auto back = take_curtain(message);
+  ASSERT_TRUE(back.is_ok()) << back.status().to_string();
+  EXPECT_EQ(back->provenance.run.key.model, "wrf");
+  EXPECT_EQ(back->step, from.step);
+  EXPECT_EQ(back->points, from.points);
+  EXPECT_EQ(back->distances_m, from.distances_m);
+  EXPECT_EQ(back->levels, from.levels);
+  EXPECT_EQ(back->bottoms, from.bottoms);
+  ASSERT_EQ(back->values.size(), 6U);
+  EXPECT_EQ(back->values[3], 4);
+  EXPECT_TRUE(std::isnan(back->values[4]));
+}
+
+TEST(WireCurtain, DoesNotTrustTheServer) {
+  const auto damaged = [](const std::function<void(v1::Curtain&)>& change) {
+    v1::Curtain message;
+    put(small_curtain(), message);
+    change(message);
+    return take_curtain(message).status().code();
+  };
+  EXPECT_EQ(damaged([](v1::Curtain&) {}), Code::Ok);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.mutable_values()->pop_back(); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.add_levels(3); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.add_bottoms(3); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.add_latitudes(3); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.mutable_points()->add_grid_indices(3); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.clear_distances_m(); }), Code::Corruption);
+  EXPECT_EQ(damaged([](v1::Curtain& m) { m.set_encoding(v1::VALUE_ENCODING_UNSPECIFIED); }), Code::Corruption);
+}
+
+TEST(WireCurtain, RefusesHostileRequests) {
+  query::SectionRequest from;
+  from.selection = full_selection();
+  from.from = {30, 100};
+  from.to = {31, 101};
+  from.points = 12;
+  from.vertical = query::Vertical::Height;
+  from.levels = {500, 1000};
+  const auto damaged = [&](const std::function<void(v1::SectionRequest&)>& change) {
+    v1::SectionRequest message;
+    put(from, message);
+    change(message);
+    return take_section_request(message);
+  };
+  const auto back = damaged([](v1::SectionRequest&) {});
+  ASSERT_TRUE(back.is_ok()) << back.status().to_string();
+  EXPECT_EQ(back->points, 12U);
+  EXPECT_EQ(back->vertical, query::Vertical::Height);
+  EXPECT_EQ(back->levels, from.levels);
+  EXPECT_EQ(back->to.longitude, 101);
+  const auto code = [&](const auto& change) { return damaged(change).status().code(); };
+  EXPECT_EQ(code([](v1::SectionRequest& m) { m.set_point_count(10'001); }), Code::InvalidArgument);
+  EXPECT_EQ(code([](v1::SectionRequest& m) { m.mutable_levels()->Resize(1001, 1); }), Code::InvalidArgument);
+  EXPECT_EQ(code([](v1::SectionRequest& m) { m.set_from_latitude(NAN); }), Code::InvalidArgument);
+  EXPECT_EQ(code([](v1::SectionRequest& m) { m.set_vertical(static_cast<v1::Vertical>(9)); }), Code::InvalidArgument);
+  EXPECT_EQ(code([](v1::SectionRequest& m) { m.add_levels(INFINITY); }), Code::InvalidArgument);
 }
 
 TEST(WireRun, KeepsEveryPart) {
