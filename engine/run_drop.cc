@@ -13,6 +13,23 @@ namespace {
 
 constexpr std::size_t kDropBatch = 2000;
 
+/// Takes the mark of a run being dropped away again, unless it is kept.
+class DropMark {
+ public:
+  explicit DropMark(RunShared& run) : run_(&run) {}
+  ~DropMark() {
+    if (run_ == nullptr) return;
+    const std::lock_guard lock(run_->writers_mutex);
+    run_->dropped = false;
+  }
+  DropMark(const DropMark&) = delete;
+  DropMark& operator=(const DropMark&) = delete;
+  void keep() { run_ = nullptr; }
+
+ private:
+  RunShared* run_;
+};
+
 }  // namespace
 
 /// Takes the run out of sight, durably.
@@ -49,14 +66,12 @@ Status FieldStore::drop(RunId id) {
     if (state->dropped) return Status::not_found("run " + format_run(visible.key) + " is not there");
     state->dropped = true;
   }
+  // Also when memory runs out: a drop that did not hide the run can be called again.
+  DropMark mark(*state);
   NVMDB_FAIL_POINT("drop.hide");
-  const Result<Run> run = hide(id);
-  if (!run.is_ok()) {
-    const std::lock_guard lock(state->writers_mutex);
-    state->dropped = false;
-    return run.status();
-  }
-  return erase(*run);
+  NVMDB_ASSIGN(const Run run, hide(id));
+  mark.keep();
+  return erase(run);
 }
 
 Status FieldStore::erase(const Run& run) {

@@ -10,6 +10,7 @@
 
 #include "nvmdb/v1/query.pb.h"
 #include "server/grpc_status.h"
+#include "server/memory_guard.h"
 #include "server/services.h"
 #include "server/wire.h"
 #include "storage/base/cancellation.h"
@@ -65,7 +66,7 @@ class PartsReactor : public grpc::ServerWriteReactor<Response> {
   }
 
   void run() {
-    if (const Status status = prepare(); !status.is_ok()) return this->Finish(to_grpc(status));
+    if (const Status status = within_memory([this] { return prepare(); }); !status.is_ok()) return this->Finish(to_grpc(status));
     write();
   }
   void write() {

@@ -4,6 +4,7 @@
 
 #include "nvmdb/v1/query.grpc.pb.h"
 #include "server/grpc_status.h"
+#include "server/memory_guard.h"
 #include "server/parts_reactor.h"
 #include "server/services.h"
 #include "server/unary.h"
@@ -89,7 +90,8 @@ class QueryService final : public v1::Query::CallbackService {
     constexpr int kPointsInline = 16;
     const auto count = std::int64_t{request->latitudes_size()} * request->selections_size();
     if (count <= kPointsInline) {
-      const Status status = answer(*request, *response, Effort::Short, nullptr);
+      const Status status =
+          within_memory([&] { return answer(*request, *response, Effort::Short, nullptr); });
       if (status.code() != Code::Overloaded && status.code() != Code::OutOfSpace) {
         grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
         reactor->Finish(to_grpc(status));

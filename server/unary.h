@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/grpc_status.h"
+#include "server/memory_guard.h"
 #include "server/work_pool.h"
 #include "storage/base/cancellation.h"
 
@@ -22,7 +23,7 @@ class PooledUnary final : public grpc::ServerUnaryReactor {
     const bool accepted = pool_.submit(
         [this] {
           const Status wanted = cancellation_.check();
-          Finish(to_grpc(wanted.is_ok() ? answer_(cancellation_) : wanted));
+          Finish(to_grpc(wanted.is_ok() ? within_memory([this] { return answer_(cancellation_); }) : wanted));
         },
         &ticket_);
     if (!accepted) Finish(to_grpc(Status::overloaded("too many requests wait; try again in a moment")));

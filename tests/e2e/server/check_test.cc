@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -109,6 +110,23 @@ TEST_F(CheckEndToEnd, NamesADamagedField) {
   EXPECT_EQ(server.stop(), 0);
   const Finished mended = run_nvmdb({"check", "--pool", pool_.string()});
   EXPECT_EQ(mended.exit_code, 0) << mended.out;
+}
+
+TEST_F(CheckEndToEnd, ARequestThatFindsNoMemoryFailsAlone) {
+  ::setenv("NVMDB_FAIL_POINT_ARM", "drop.hide:1:bad_alloc", 1);
+  ServerProcess server(pool_);
+  ::unsetenv("NVMDB_FAIL_POINT_ARM");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  const auto drop = [&] {
+    return run_nvmdb({"drop", "--server", server.address(), "--yes", "wrf/d01/2008-10-26T12Z"});
+  };
+  const Finished failed = drop();
+  EXPECT_EQ(failed.exit_code, 1) << failed.err;
+  EXPECT_NE(failed.err.find("no memory"), std::string::npos) << failed.err;
+  EXPECT_EQ(run_nvmdb({"runs", "--server", server.address()}).exit_code, 0);
+  EXPECT_EQ(drop().exit_code, 0);
+  EXPECT_EQ(run_nvmdb({"runs", "--server", server.address()}).exit_code, 7);
+  EXPECT_EQ(server.stop(), 0);
 }
 
 TEST_F(CheckEndToEnd, RefusesWhatIsNoPool) {
