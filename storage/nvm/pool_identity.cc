@@ -60,7 +60,8 @@ Result<IdentityBlock> parse_identity(ByteSpan bytes, const std::string& name) {
   if (identity.format_version != kPoolFormatVersion) {
     return Status::invalid_argument(name + ": the pool has format version " +
                                     std::to_string(identity.format_version) +
-                                    ", this program reads version " + std::to_string(kPoolFormatVersion));
+                                    ", this program reads version " + std::to_string(kPoolFormatVersion) +
+                                    ": open it with the program that made it, or make a new pool and ingest the files again");
   }
   if (const std::uint32_t crc = crc_of(identity); crc != identity.crc) {
     return Status::corruption(name + ": damaged identity: checksum expected " + std::to_string(identity.crc) +
