@@ -10,8 +10,6 @@ namespace nvmdb::engine {
 
 namespace {
 constexpr std::uint32_t kCollectEvery = 64;
-/// Checkpoints that a commit waits for when the log is full.
-constexpr std::uint32_t kReliefsMax = 3;
 }  // namespace
 
 wal::Tid Transaction::State::newest_seen() const {
@@ -34,13 +32,7 @@ Result<CommitReceipt> Transaction::State::check_reads() {
 }
 
 Result<CommitReceipt> Transaction::State::commit_writes() {
-  Status prepared = prepare();
-  for (std::uint32_t attempt = 0; prepared.code() == Code::OutOfSpace && attempt < kReliefsMax; ++attempt) {
-    // Nothing is locked here, so waiting for the checkpoint holds nobody up.
-    if (Status relief = database.relieve(); !relief.is_ok()) return relief.code() == Code::OutOfSpace ? prepared : relief;
-    prepared = prepare();
-  }
-  NVMDB_TRY(prepared);
+  NVMDB_TRY(prepare());
   if (!lock_writes()) {
     session.appender->cancel();
     return conflict("record is busy");

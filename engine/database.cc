@@ -30,7 +30,7 @@ constexpr std::uint32_t kAttemptsMax = 1000;
 constexpr std::uint64_t kBackoffMicrosecondsMax = 1000;
 constexpr std::chrono::milliseconds kCollectInterval{20};
 /// Checkpoints that Database::run waits for when memory, NVM or log space is used up.
-constexpr std::uint32_t kReliefsMax = 3;
+constexpr std::uint32_t kReliefsMax = 6;
 /// NVM pages that stay free for the log and the checkpoints, so that a full pool can be cleaned.
 constexpr std::uint64_t kReservedPagesMin = 4;
 constexpr std::uint64_t kReservedShare = 20;
@@ -224,7 +224,12 @@ Result<Session> Database::session() {
   return Session(state_.get(), session);
 }
 
-Status Database::State::relieve() { return checkpointer->relieve(); }
+Status Database::make_room() {
+  NVMDB_TRY(state_->checkpointer->relieve());
+  reclaim();
+  return Status::ok();
+}
+
 Status Database::verify_checkpoint_page(storage::PageId& next, storage::PageId& page, std::uint64_t& bytes) {
   return state_->checkpointer->verify_page(next, page, bytes);
 }
@@ -252,10 +257,10 @@ Result<CommitReceipt> Database::run(const std::function<Status(Transaction&)>& b
       }
       status = seen.status();
     }
-    // Outside the transaction: its pin keeps memory from being freed.
-    if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax && state_->relieve().is_ok()) {
-      reclaim();
-      continue;
+    if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax) {
+      const Status relief = make_room();
+      if (relief.is_ok()) continue;
+      return relief.code() == Code::OutOfSpace ? status : relief;
     }
     const bool again = status.code() == Code::Conflict && (conflict || session.state_->transaction.doomed);
     if (!again) return status;

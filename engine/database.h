@@ -113,6 +113,10 @@ class Database {
   /// run several times. Does not wait for durability. An error of `body` is given when what it read was consistent and
   /// is durable; else the body is run again.
   [[nodiscard]] Result<CommitReceipt> run(const std::function<Status(Transaction&)>& body);
+  /// For who commits by hand and got OutOfSpace: waits until checkpoints and collection have freed what they can, then
+  /// the transaction may be run again. Call it with no transaction and no pin held: they keep memory from being freed.
+  /// run() does so by itself. Errors: OutOfSpace, IoError, Overloaded (the checkpoint does not keep up).
+  [[nodiscard]] Status make_room();
   /// run(), then wait_durable().
   [[nodiscard]] Status run_durable(const std::function<Status(Transaction&)>& body);
 

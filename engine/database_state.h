@@ -102,8 +102,6 @@ struct Database::State {
   /// Errors: Overloaded (too many sessions).
   [[nodiscard]] Result<Session::State*> take_session();
   void retire(std::function<void()> free);
-  /// What a query for DRAM or log space that failed may hope for: see Checkpointer::relieve().
-  [[nodiscard]] Status relieve();
   [[nodiscard]] Session::State* take_idle();
   void put_idle(Session::State* session);
   void run_collector();

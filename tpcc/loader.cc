@@ -19,6 +19,8 @@ namespace nvmdb::tpcc {
 namespace {
 
 constexpr std::uint32_t kRowsPerTransaction = 256;
+/// Checkpoints that a transaction waits for when memory, NVM or log space is used up.
+constexpr std::uint32_t kReliefsMax = 6;
 constexpr std::uint32_t kStockPerTask = 10000;
 constexpr std::uint32_t kStockTasks = kItems / kStockPerTask;
 /// The writer number of loaded HISTORY rows; workers have smaller ones.
@@ -54,9 +56,10 @@ class Inserter {
 
   /// Neighbouring threads meet in leaves of the index: such conflicts are tried again.
   [[nodiscard]] Status flush() {
-    for (;;) {
+    for (std::uint32_t reliefs = 0;;) {
       const Status status = try_flush();
       if (status.is_ok()) rows_.clear();
+      if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax && database_.make_room().is_ok()) continue;
       if (status.code() != Code::Conflict) return status;
     }
   }

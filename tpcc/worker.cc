@@ -26,6 +26,8 @@ constexpr std::array<TerminalTimes, kKinds> kTimes{{{18, 12}, {3, 12}, {2, 10}, 
 constexpr std::array<std::uint32_t, kKinds> kDeck{10, 10, 1, 1, 1};
 
 constexpr std::uint32_t kAttemptsMax = 1000;
+/// Checkpoints that a transaction waits for when memory, NVM or log space is used up.
+constexpr std::uint32_t kReliefsMax = 6;
 
 std::uint64_t now_ns() { return system_clock().monotonic_ns(); }
 
@@ -119,6 +121,7 @@ Result<std::uint32_t> Worker::wait_for_terminal(Kind kind) {
 template <class Body>
 Status Worker::execute_until_done(engine::Session& session, Pending& pending, Body body) {
   KindResult& result = result_.kinds[static_cast<std::size_t>(pending.kind)];
+  std::uint32_t reliefs = 0;
   for (std::uint32_t attempt = 0;; ++attempt) {
     engine::Transaction transaction = session.begin();
     Status status = body(transaction);
@@ -135,7 +138,9 @@ Status Worker::execute_until_done(engine::Session& session, Pending& pending, Bo
       // that a rival took meanwhile.
       status = seen.status();
     }
-    if (status.code() != Code::Conflict || attempt == kAttemptsMax) return status;
+    if (attempt == kAttemptsMax) return status;
+    if (status.code() == Code::OutOfSpace && ++reliefs <= kReliefsMax && shared_.database.make_room().is_ok()) continue;
+    if (status.code() != Code::Conflict) return status;
     ++result.conflicts;
     back_off(source_.random(), attempt);
   }

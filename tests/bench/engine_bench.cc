@@ -32,24 +32,32 @@ engine::DatabaseOptions options_with(std::uint64_t dram_bytes) {
 }
 
 void fill(engine::Database& database, std::uint64_t rows, std::size_t row_bytes = kRowBytes) {
-  auto session = must(database.session());
   const Bytes row(row_bytes, std::byte{7});
-  for (std::uint64_t key = 0; key < rows;) {
-    engine::Transaction transaction = session.begin();
-    for (int i = 0; i < 100 && key < rows; ++i, ++key) must(transaction.put(kTable, index::make_key(key), row));
-    must(transaction.commit().status());
+  for (std::uint64_t first = 0; first < rows; first += 100) {
+    const std::uint64_t end = std::min(first + 100, rows);
+    must(database.run([&](engine::Transaction& t) -> Status {
+      for (std::uint64_t key = first; key < end; ++key) NVMDB_TRY(t.put(kTable, index::make_key(key), row));
+      return Status::ok();
+    }).status());
   }
 }
 
 /// One random row, read and replaced. False when the transaction met another one.
-bool update(engine::Session& session, SeededRandom& random, std::uint64_t rows) {
+bool update(engine::Database& database, engine::Session& session, SeededRandom& random, std::uint64_t rows) {
   engine::Transaction transaction = session.begin();
   const index::Key key = index::make_key(random.below(rows));
   const auto old = transaction.read(kTable, key);
   if (!old.is_ok()) return false;
   Bytes row(old->begin(), old->end());
   row[8] = static_cast<std::byte>(random.next());
-  return transaction.put(kTable, key, row).is_ok() && transaction.commit().is_ok();
+  Status status = transaction.put(kTable, key, row);
+  if (status.is_ok()) {
+    status = transaction.commit().status();
+  } else {
+    transaction.abort();
+  }
+  if (status.code() == Code::OutOfSpace) must(database.make_room());
+  return status.is_ok();
 }
 
 /// Updates a second that `threads` threads make together in `seconds`.
@@ -63,7 +71,7 @@ double update_rate(engine::Database& database, std::uint64_t rows, unsigned thre
     const double took = seconds_of([&] {
       const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
       while (std::chrono::steady_clock::now() < until) {
-        for (int i = 0; i < 100; ++i) done += update(session, random, rows) ? 1U : 0U;
+        for (int i = 0; i < 100; ++i) done += update(database, session, random, rows) ? 1U : 0U;
       }
     });
     updates += static_cast<std::uint64_t>(static_cast<double>(done) / took);

@@ -30,17 +30,19 @@ engine::DatabaseOptions options_with_log(bool log_off) {
 }
 
 void fill(engine::Database& database) {
-  auto session = must(database.session());
   const Bytes row(kRowBytes, std::byte{7});
-  for (std::uint64_t key = 0; key < kRows;) {
-    engine::Transaction transaction = session.begin();
-    for (int i = 0; i < 100; ++i, ++key) must(transaction.put(EnginePool::kTable, index::make_key(key), row));
-    must(transaction.commit().status());
+  for (std::uint64_t first = 0; first < kRows; first += 100) {
+    must(database.run([&](engine::Transaction& t) -> Status {
+      for (std::uint64_t key = first; key < first + 100; ++key) {
+        NVMDB_TRY(t.put(EnginePool::kTable, index::make_key(key), row));
+      }
+      return Status::ok();
+    }).status());
   }
 }
 
 /// Reads and replaces one row; the receipt, or nothing when another transaction was in the way.
-std::optional<engine::CommitReceipt> update(engine::Session& session, SeededRandom& random) {
+std::optional<engine::CommitReceipt> update(engine::Database& database, engine::Session& session, SeededRandom& random) {
   engine::Transaction transaction = session.begin();
   const index::Key key = index::make_key(random.below(kRows));
   const auto old = transaction.read(EnginePool::kTable, key);
@@ -49,6 +51,7 @@ std::optional<engine::CommitReceipt> update(engine::Session& session, SeededRand
   row[8] = static_cast<std::byte>(random.next());
   if (!transaction.put(EnginePool::kTable, key, row).is_ok()) return std::nullopt;
   const auto receipt = transaction.commit();
+  if (receipt.status().code() == Code::OutOfSpace) must(database.make_room());
   if (!receipt.is_ok()) return std::nullopt;
   return *receipt;
 }
@@ -73,7 +76,7 @@ Rate commit_rate(engine::Database& database) {
   const double took = seconds_of([&] {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kSeconds);
     while (std::chrono::steady_clock::now() < until) {
-      for (int i = 0; i < 100; ++i) done += update(session, random).has_value() ? 1U : 0U;
+      for (int i = 0; i < 100; ++i) done += update(database, session, random).has_value() ? 1U : 0U;
     }
   });
   return {static_cast<double>(done) / took, static_cast<double>(done) / (thread_cpu_seconds() - cpu)};
@@ -96,7 +99,7 @@ Latency commit_latency(engine::Database& database, unsigned clients) {
         SeededRandom random(id);
         const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kSeconds);
         for (auto begun = std::chrono::steady_clock::now(); begun < until;) {
-          const auto receipt = update(session, random);
+          const auto receipt = update(database, session, random);
           if (receipt.has_value()) must(database.wait_durable(*receipt));
           const auto now = std::chrono::steady_clock::now();
           if (receipt.has_value()) waits[id].push_back(std::chrono::duration<double, std::micro>(now - begun).count());

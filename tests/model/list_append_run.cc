@@ -107,8 +107,13 @@ class Client {
     }
     const auto receipt = transaction.commit();
     if (!receipt.is_ok()) {
-      NVMDB_CHECK(receipt.status().code() == Code::Conflict, receipt.status().to_string());
+      const bool full = receipt.status().code() == Code::OutOfSpace;
+      NVMDB_CHECK(full || receipt.status().code() == Code::Conflict, receipt.status().to_string());
       state(record) = kAborted;
+      if (full) {
+        const Status room = database_.make_room();
+        NVMDB_CHECK(room.is_ok(), room.to_string());
+      }
       sched_yield();
       return;
     }

@@ -37,6 +37,34 @@ TEST(TxnMemory, AFullBudgetRefusesWritesAndKeepsReading) {
   EXPECT_TRUE(database->run([&](Transaction& t) { return t.put(1, key1(7), Bytes(900)); }).is_ok());
 }
 
+/// A transaction's pin keeps memory from being freed: its commit must not wait for memory, but end and say so.
+TEST(TxnMemory, ACommitWithoutRoomEndsBeforeAnybodyWaits) {
+  RecordedMedia media;
+  engine::DatabaseOptions options = small_options();
+  options.dram_bytes = 4ULL << 20U;
+  options.placement.overflow = false;
+  const auto database = open_database(media, options);
+  ASSERT_TRUE(database->run([](Transaction& t) { return t.put(1, key1(0), Bytes(10)); }).is_ok());
+  std::uint64_t written = 1;
+  while (database->run([&](Transaction& t) { return t.put(1, key1(written), Bytes(900)); }).is_ok()) ++written;
+  auto session = std::move(database->session()).value();
+  const auto grow = [&] {
+    Transaction transaction = session.begin();
+    EXPECT_TRUE(transaction.put(1, key1(0), Bytes(900)).is_ok());
+    return transaction.commit().status();
+  };
+  const engine::CheckpointStatistics before = database->statistics().checkpoint;
+  EXPECT_EQ(grow().code(), Code::OutOfSpace);
+  const engine::CheckpointStatistics after = database->statistics().checkpoint;
+  EXPECT_EQ(after.cycles + after.failures, before.cycles + before.failures) << "waited while pinned";
+  for (std::uint64_t i = 1; i < written; ++i) {
+    ASSERT_TRUE(database->run([&](Transaction& t) { return t.erase(1, key1(i)); }).is_ok()) << i;
+  }
+  const Status room = database->make_room();
+  ASSERT_TRUE(room.is_ok()) << room.to_string();
+  EXPECT_TRUE(grow().is_ok());
+}
+
 TEST(TxnMemory, DeletedAndReplacedRowsAreReused) {
   RecordedMedia media({.pages = 32});
   engine::DatabaseOptions options = small_options();
