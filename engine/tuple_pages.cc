@@ -19,8 +19,9 @@ using storage::kPageBytes;
 /// What the media likes to get at once; durable writes are laid out in multiples of its line.
 constexpr std::size_t kStageBytes = 64ULL << 10U;
 constexpr std::size_t kWriteUnit = 256;
-/// Of a page that is gone through: read ahead under one guard.
-constexpr std::uint64_t kProbeBytes = 8ULL << 10U;
+/// Of a page that is gone through: read ahead under one guard. Measured at the recovery of a million rows: 8 KiB 9.5 GB/s, 64 KiB
+/// 10.1, 256 KiB 10.2; without any guard 11.6.
+constexpr std::uint64_t kProbeBytes = 64ULL << 10U;
 
 std::uint64_t table_bit(TableId table) { return 1ULL << (table % 64U); }
 

@@ -112,12 +112,13 @@ bool internal::run_guarded(void (*body)(void*), void* argument) {
 bool probe_media(ByteSpan bytes) {
   constexpr std::uintptr_t kLine = 64;
   return read_guarded([bytes] {
-    const std::byte* const end = bytes.data() + bytes.size();
-    const std::byte* at = bytes.data();
-    while (at < end) {
-      (void)*reinterpret_cast<const volatile std::byte*>(at);
-      at += kLine - reinterpret_cast<std::uintptr_t>(at) % kLine;
-    }
+    if (bytes.empty()) return;
+    // One addition a line: all of a checkpoint is probed at recovery.
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(bytes.data());
+    const volatile std::byte* at = bytes.data() - first % kLine;
+    const volatile std::byte* const end = bytes.data() + bytes.size();
+    (void)*static_cast<const volatile std::byte*>(bytes.data());
+    for (at += kLine; at < end; at += kLine) (void)*at;
   });
 }
 
